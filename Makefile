@@ -1,0 +1,66 @@
+# weft: `make demo` shows it, `make test` proves it. Needs python3 (3.11 or later) and make; the rest it installs into .venv.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+TESTS  ?= tests
+
+.PHONY: help setup demo test test-long lint format types check bench lock clean
+
+help:
+	@echo 'make setup      create .venv with weft and its tools'
+	@echo 'make demo       show what weft does, offline'
+	@echo 'make test       the tests that must always pass (minutes)'
+	@echo 'make test-long  the big counts and campaigns'
+	@echo 'make lint types style and types'
+	@echo 'make check      all that CI checks'
+	@echo 'make bench      measure against others; results in benchmarks/RESULTS.md'
+	@echo 'make lock       renew the lock files from pyproject.toml'
+
+setup: $(READY)
+
+# The stamp is made last: a set-up that was cut off starts again.
+$(READY): pyproject.toml requirements-dev.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo 'weft needs Python 3.11 or later; this is' "$$($(PYTHON) --version); choose another with make PYTHON=python3.12"; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo "$(PYTHON) cannot make virtual environments; install its venv module (Debian: apt install python3-venv)"; exit 2; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup
+	@$(BIN)/weft demo
+
+# Two processes: the tests are written for two cores and never share a directory or a port.
+test: setup
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not long' $(TESTS)
+
+test-long: setup
+	$(BIN)/python -m pytest -m long $(TESTS)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: setup
+	$(BIN)/mypy
+
+check: test lint types
+
+bench: setup
+	$(BIN)/weft bench store
+
+lock: setup
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  pyproject.toml --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  pyproject.toml --group dev --output-file requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) weft-data .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,35 @@
+"""`weft config`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.tables import aligned
+
+
+@command("config")
+@as_json
+@click.pass_obj
+def run(invocation: Invocation, as_json: bool) -> None:
+    """Print every setting in force and where its value came from."""
+    from weft.config import rows, shown, toml_text
+
+    loaded = invocation.load()
+    if as_json:
+        items = [
+            {"key": row.name, "value": _plain(shown(row.key, row.value)), "origin": row.origin} for row in rows(loaded)
+        ]
+        click.echo(json.dumps({"home": str(invocation.home.path), "count": len(items), "items": items}))
+        return
+    lines = [(row.name, toml_text(shown(row.key, row.value)), row.origin) for row in rows(loaded)]
+    for line in aligned(("key", "value", "from"), lines, widest=60):
+        click.echo(line)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if hasattr(value, "keys") else value

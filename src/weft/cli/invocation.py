@@ -1,0 +1,101 @@
+"""What every command shares: which home, which settings, and how a command is declared."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.home import Home
+
+if TYPE_CHECKING:
+    from weft.config import Loaded
+    from weft.store.rocksdb import RocksReader, RocksStore
+
+DEFAULT_HOME = "weft-data"
+
+
+@dataclass(slots=True)
+class Invocation:
+    """One run of the command line: `--home` and `--set`, wherever they stood, and what follows from them."""
+
+    home_flag: Path | None = None
+    sets: list[str] = field(default_factory=list)
+
+    @property
+    def home(self) -> Home:
+        chosen = self.home_flag or Path(os.environ.get("WEFT_HOME") or DEFAULT_HOME)
+        return Home(chosen)
+
+    def load(self) -> Loaded:
+        from weft.config import load
+
+        return load(self.home.path, os.environ, self.sets)
+
+    def reader(self) -> RocksReader:
+        """The store of an existing home, to read from."""
+        from weft.store.rocksdb import RocksReader
+
+        return RocksReader(self.home.require().store, self.load().settings.store)
+
+    def writer(self) -> RocksStore:
+        """The store of an existing home, as its one writer."""
+        from weft.store.rocksdb import RocksStore
+
+        return RocksStore(self.home.require().store, self.load().settings.store)
+
+
+def _take_home(context: click.Context, _: click.Parameter, value: Path | None) -> None:
+    if value is not None:
+        context.ensure_object(Invocation).home_flag = value
+
+
+def _take_sets(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
+    context.ensure_object(Invocation).sets += values
+
+
+def _complete_setting(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    from weft.config import KEYS
+
+    return [f"{name}=" for name in KEYS if name.startswith(incomplete)]
+
+
+def shared_options() -> list[click.Parameter]:
+    """Options that mean the same before and after a command's name."""
+    return [
+        click.Option(
+            ["--home"],
+            type=click.Path(path_type=Path),
+            metavar="DIR",
+            callback=_take_home,
+            expose_value=False,
+            help=f"Weft's directory (or WEFT_HOME; else ./{DEFAULT_HOME}).",
+        ),
+        click.Option(
+            ["--set", "sets"],
+            multiple=True,
+            metavar="SECTION.KEY=VALUE",
+            callback=_take_sets,
+            expose_value=False,
+            shell_complete=_complete_setting,
+            help="Override a setting for this run.",
+        ),
+    ]
+
+
+def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Declare a command: its docstring is its help, and it takes the shared options too."""
+
+    def declare(function: Callable[..., Any]) -> click.Command:
+        made = click.command(name, context_settings={"show_default": True})(function)
+        made.params += shared_options()
+        return made
+
+    return declare
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -1,0 +1,83 @@
+"""The command line's door: finds a command without importing the others, and turns errors into one sentence."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from weft import __version__, failpoints
+from weft.cli.invocation import shared_options
+from weft.errors import WeftError
+
+# name: (module, one line for `weft --help`). A command's module is imported only when it runs.
+COMMANDS = {
+    "demo": ("weft.cli.demo", "Show what weft does, with the documents' sample."),
+    "init": ("weft.cli.init", "Make a home for a new weft."),
+    "url": ("weft.cli.url", "Tell a URL's identity: uri, domain, normalised form."),
+    "scan": ("weft.cli.scan", "Print the cells of a table."),
+    "config": ("weft.cli.config", "Print the settings in force and where each came from."),
+    "bench": ("weft.cli.bench", "Measure weft against others (in a source checkout)."),
+    "completion": ("weft.cli.completion", "Print the script that completes weft's commands in a shell."),
+}
+
+
+class Weft(click.Group):
+    """All commands, imported one by one when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = import_module(COMMANDS[cmd_name][0]).run
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=Weft, name="weft", params=shared_options(), context_settings={"max_content_width": 100})
+@click.version_option(__version__, message="weft %(version)s")
+def weft() -> None:
+    """A live, searchable index of a piece of the web."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and exit: 0 done, 1 the answer is no, 2 bad usage or bad input."""
+    try:
+        failpoints.arm(os.environ.get("WEFT_FAIL", ""))
+        status = weft.main(arguments, prog_name="weft", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        status = _say(_usage_sentence(error), 2)
+    except WeftError as error:
+        status = _say(str(error), error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        status = _say("interrupted", 130)
+    except BrokenPipeError:
+        # The reader of our output (head, less) has seen enough; Python must not complain about it on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    except Exception as error:
+        if os.environ.get("WEFT_DEBUG"):
+            raise
+        status = _say(f"unexpected {type(error).__name__}: {error} (a bug in weft; WEFT_DEBUG=1 shows where)", 2)
+    sys.exit(status)
+
+
+def _say(sentence: str, status: int) -> int:
+    print(f"weft: {sentence}", file=sys.stderr)
+    return status
+
+
+def _usage_sentence(error: click.ClickException) -> str:
+    sentence = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    return f"{sentence}; see `{context.command_path} --help`" if context else sentence

@@ -1,0 +1,80 @@
+"""`weft scan`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import click
+
+from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.tables import aligned
+from weft.store.api import Cell, Reader
+from weft.store.tables import Table, readable, readable_qualifier, readable_row, row_prefix
+
+HEADER = ("row", "cf", "cq", "seq", "value")
+_PAGE = 1000
+"""Cells that are aligned with each other; more would have to be held in memory before the first line."""
+
+
+@command("scan")
+@click.argument("table", type=click.Choice([table.label for table in Table], case_sensitive=False))
+@click.option("--row", "row", default="", metavar="PREFIX", help="Only rows that begin so, as they are printed.")
+@click.option("--limit", default=100, type=click.IntRange(min=0), help="Cells to print; 0 prints all.")
+@as_json
+@click.pass_obj
+def run(invocation: Invocation, table: str, row: str, limit: int, as_json: bool) -> None:
+    """Print cells of TABLE in order: row, family, qualifier, seq, value.
+
+    A row or family that repeats is left blank. Counts in keys are decoded (`t:3:com.c`), bytes that are no text are
+    shown as \\xNN.
+    """
+    chosen = Table[table.upper()]
+    with invocation.reader() as reader:
+        cells = reader.scan_rows(chosen, row_prefix(chosen, row))
+        shown = islice(cells, limit or None)
+        if as_json:
+            _print_json(chosen, reader, list(shown), has_more=next(cells, None) is not None)
+            return
+        for line in drawn(chosen, shown):
+            click.echo(line)
+        if limit and next(cells, None) is not None:
+            click.echo(f"there is more than {limit} cells; --limit 0 prints all", err=True)
+
+
+def drawn(table: Table, cells: Iterable[Cell]) -> Iterator[str]:
+    """The cells as the documents print tables."""
+    remaining = iter(cells)
+    while page := list(islice(remaining, _PAGE)):
+        yield from aligned(HEADER, list(_without_repeats(table, page)), widest=60)
+
+
+def _without_repeats(table: Table, cells: Iterable[Cell]) -> Iterator[tuple[str, ...]]:
+    before: Cell | None = None
+    for cell in cells:
+        same_row = before is not None and before.row == cell.row
+        same_family = same_row and before is not None and before.family == cell.family
+        yield (
+            "" if same_row else readable_row(table, cell.row),
+            "" if same_family else readable(cell.family),
+            readable_qualifier(table, cell.family, cell.qualifier),
+            str(cell.seq),
+            readable(cell.value),
+        )
+        before = cell
+
+
+def _print_json(table: Table, reader: Reader, cells: list[Cell], *, has_more: bool) -> None:
+    items = [
+        {
+            "row": readable_row(table, cell.row),
+            "family": readable(cell.family),
+            "qualifier": readable_qualifier(table, cell.family, cell.qualifier),
+            "seq": cell.seq,
+            "value": readable(cell.value),
+        }
+        for cell in cells
+    ]
+    answer = {"table": table.label, "seq": reader.last_seq, "count": len(items), "more": has_more, "items": items}
+    click.echo(json.dumps(answer))

@@ -1,0 +1,42 @@
+"""`weft url`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from weft.cli.invocation import Invocation, as_json, command
+from weft.model.url import UrlRefused, UrlRules
+
+
+@command("url")
+@click.argument("urls", nargs=-1, required=True, metavar="URL...")
+@as_json
+@click.pass_context
+def run(context: click.Context, urls: tuple[str, ...], as_json: bool) -> None:
+    """Tell how weft knows each URL: uri (the page's key), domain, and the URL that would be fetched.
+
+    A URL without a scheme means https. A refused URL is told with its reason, and the exit code is 1.
+    """
+    settings = context.ensure_object(Invocation).load().settings.url
+    rules = UrlRules(settings.strip, settings.max_length)
+    items = [_identity(rules, given) for given in urls]
+    if as_json:
+        click.echo(json.dumps({"count": len(items), "items": items}))
+    else:
+        click.echo("\n\n".join(_drawn(item, with_given=len(items) > 1) for item in items))
+    context.exit(1 if any("refused" in item for item in items) else 0)
+
+
+def _identity(rules: UrlRules, given: str) -> dict[str, str]:
+    try:
+        found = rules.identify_typed(given)
+    except UrlRefused as refused:
+        return {"given": given, "refused": str(refused), "reason": refused.reason.value}
+    return {"given": given, "uri": found.uri, "domain": found.domain, "url": found.url}
+
+
+def _drawn(item: dict[str, str], *, with_given: bool) -> str:
+    hidden = {"reason"} if with_given else {"reason", "given"}
+    return "\n".join(f"{name:<8}{value}" for name, value in item.items() if name not in hidden)

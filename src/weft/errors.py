@@ -1,0 +1,68 @@
+"""Every error that weft raises on purpose: one tree, one sentence each.
+
+The command line prints the sentence and exits with `exit_code`; nothing else ends up before a user's eyes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class WeftError(Exception):
+    """Something a caller can understand: what, where, and what was expected."""
+
+    exit_code = 2
+
+
+class UsageError(WeftError):
+    """A command was asked for something that it cannot mean."""
+
+
+class NotKnown(WeftError):  # noqa: N818 - an answer, not a fault
+    """The question was fine; the answer is that weft does not know the thing."""
+
+    exit_code = 1
+
+
+class SettingsError(WeftError):
+    """A setting is unknown, of the wrong type or out of range."""
+
+    def __init__(self, key: str, origin: str, problem: str) -> None:
+        super().__init__(f"{origin}: {key}: {problem}")
+        self.key, self.origin, self.problem = key, origin, problem
+
+
+class HomeError(WeftError):
+    """The home directory is missing, not one of ours, or cannot be made."""
+
+
+class StoreError(WeftError):
+    """The store cannot do what was asked."""
+
+    def __init__(self, path: Path | str, problem: str) -> None:
+        super().__init__(f"store {path}: {problem}")
+        self.path, self.problem = path, problem
+
+
+class StoreMissing(StoreError):  # noqa: N818
+    """There is no store at this path."""
+
+
+class StoreForeign(StoreError):  # noqa: N818
+    """The directory holds something that is not a weft store, or one of another format version."""
+
+
+class StoreInUse(StoreError):  # noqa: N818
+    """Another process is the store's one writer."""
+
+
+class StoreCorrupt(StoreError):  # noqa: N818
+    """The store's files are damaged."""
+
+
+class StoreUnwritable(StoreError):  # noqa: N818
+    """The disk is full, read-only or failing; what was acknowledged is safe, this batch is not in."""
+
+
+class BatchRefused(StoreError):  # noqa: N818
+    """A batch breaks a rule of the store (size, order of sequence numbers, missing capability)."""

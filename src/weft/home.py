@@ -1,0 +1,58 @@
+"""The home: the one directory that holds everything of one weft."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.errors import HomeError
+
+SETTINGS_FILE = "weft.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A place for a home; nothing need be there yet."""
+
+    path: Path
+
+    @property
+    def settings_file(self) -> Path:
+        return self.path / SETTINGS_FILE
+
+    @property
+    def store(self) -> Path:
+        return self.path / "store"
+
+    @property
+    def exists(self) -> bool:
+        return self.settings_file.is_file() or self.store.is_dir()
+
+    def require(self) -> Home:
+        """This home, or a sentence that tells how to get one."""
+        if not self.exists:
+            raise HomeError(
+                f"{self.path}: there is no weft here; `weft init` makes one, --home or WEFT_HOME names another"
+            )
+        return self
+
+    def make(self, settings_text: str) -> bool:
+        """Make the directory and its settings file unless they are there; tell whether the file is new."""
+        self._refuse_foreign()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if self.settings_file.exists():
+                return False
+            aside = self.settings_file.with_suffix(".new")
+            aside.write_text(settings_text)
+            os.replace(aside, self.settings_file)
+        except OSError as error:
+            raise HomeError(f"{self.path}: the home cannot be made: {error.strerror}") from error
+        return True
+
+    def _refuse_foreign(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise HomeError(f"{self.path}: this is a file; expected a directory for weft's home")
+        if self.path.is_dir() and not self.exists and any(self.path.iterdir()):
+            raise HomeError(f"{self.path}: this directory holds other things; expected an empty one or a weft home")

@@ -1,0 +1,1 @@
+"""Sorted cells by row; the higher sequence number wins."""

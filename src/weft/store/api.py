@@ -1,0 +1,180 @@
+"""The store's promise: tables of rows, rows of sorted cells, and the higher sequence number wins.
+
+A batch is atomic per row and carries one sequence number (seq). Where two batches write one cell the higher seq stands;
+at one seq a delete wins over a put, and the larger of two values. Writing the same batch again changes nothing.
+What an engine promises beyond that, it names in `capabilities`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Flag, auto
+from pathlib import Path
+from typing import NamedTuple, Protocol, Self
+
+from weft.store.encoding import cell_key, row_key
+from weft.store.tables import Table
+
+
+class Column(NamedTuple):
+    """Where a cell is within its table."""
+
+    row: bytes
+    family: bytes = b""
+    qualifier: bytes = b""
+
+
+class Cell(NamedTuple):
+    """One value of a table and the seq that wrote it."""
+
+    row: bytes
+    family: bytes
+    qualifier: bytes
+    seq: int
+    value: bytes
+
+
+class Capability(Flag):
+    """What an engine can do beyond the promise."""
+
+    ANY_ORDER = auto()
+    """Batches may arrive in any order of seq. Without it each seq must be above the last one."""
+    ATOMIC = auto()
+    """A batch is atomic across rows and tables, and a snapshot sees whole batches only."""
+    DELETE_ROWS = auto()
+    """A batch may delete a range of rows at a cost that does not grow with the range."""
+
+
+class RowRange(NamedTuple):
+    """The rows from `first` up to, not including, `end`; `end` None means to the table's end."""
+
+    table: Table
+    first: bytes
+    end: bytes | None
+
+
+class Batch:
+    """Puts and deletes that take effect together, under one seq.
+
+    The order of calls does not matter: a delete beats a put of the same cell, and row-range deletes come before
+    everything else. Cells added in key order are written fastest.
+    """
+
+    __slots__ = ("cells", "row_ranges")
+
+    def __init__(self) -> None:
+        self.cells: dict[bytes, bytes | None] = {}
+        """Encoded key -> value, or None for a delete. Add to it through the methods."""
+        self.row_ranges: list[RowRange] = []
+
+    def put(self, table: Table, row: bytes, family: bytes, qualifier: bytes, value: bytes) -> None:
+        self._merge(cell_key(table.byte, row, family, qualifier), value)
+
+    def delete(self, table: Table, row: bytes, family: bytes, qualifier: bytes) -> None:
+        self.cells[cell_key(table.byte, row, family, qualifier)] = None
+
+    def add(self, encoded: Mapping[bytes, bytes | None]) -> None:
+        """Add many cells whose keys are encoded already (see `weft.store.encoding`); None deletes."""
+        if self.cells.keys().isdisjoint(encoded):
+            self.cells.update(encoded)
+            return
+        for key, value in encoded.items():
+            self._merge(key, value)
+
+    def delete_rows(self, table: Table, first: bytes, end: bytes | None) -> None:
+        """Delete every cell of the rows in [first, end); needs Capability.DELETE_ROWS."""
+        self.row_ranges.append(RowRange(table, first, end))
+
+    def _merge(self, key: bytes, value: bytes | None) -> None:
+        other = self.cells.setdefault(key, value)
+        if value is None or (other is not None and value > other):
+            self.cells[key] = value
+
+    def __bool__(self) -> bool:
+        return bool(self.cells or self.row_ranges)
+
+
+class Reader(Protocol):
+    """A view of the store that holds still between two calls of `refresh`."""
+
+    @property
+    def last_seq(self) -> int:
+        """The highest seq that this view has seen; 0 in an empty store."""
+        ...
+
+    def get(self, table: Table, columns: Sequence[Column]) -> list[Cell | None]:
+        """The cells at these columns, in their order; None where there is none."""
+        ...
+
+    def scan(
+        self,
+        table: Table,
+        row: bytes,
+        family: bytes | None = None,
+        *,
+        prefix: bytes = b"",
+        start: bytes | None = None,
+        limit: int | None = None,
+        reverse: bool = False,
+    ) -> Iterator[Cell]:
+        """One row's cells in column order, or of one family those whose qualifier begins with `prefix`.
+
+        `start` is the qualifier to begin at, inclusive, in the scan's direction. `prefix` and `start` need a family.
+        """
+        ...
+
+    def rows(self, table: Table, prefix: bytes = b"", *, start: bytes | None = None) -> Iterator[bytes]:
+        """The names of the rows that begin with `prefix`, in order from `start` on; a step a row, however wide."""
+        ...
+
+    def scan_rows(self, table: Table, prefix: bytes = b"", *, start: bytes | None = None) -> Iterator[Cell]:
+        """Every cell of the rows that begin with `prefix`, in order, from row `start` on."""
+        ...
+
+    def refresh(self) -> None:
+        """Move the view to what is committed now."""
+        ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+class Store(Reader, Protocol):
+    """The store as its writer has it: always current."""
+
+    @property
+    def capabilities(self) -> Capability: ...
+
+    def write(self, batch: Batch, seq: int) -> None:
+        """Apply `batch` durably; once this returns, no crash undoes it.
+
+        After StoreUnwritable the batch may or may not be in; open the store again and ask for `last_seq`.
+        """
+        ...
+
+    def snapshot(self) -> Reader:
+        """A view of this moment that later writes do not change; needs Capability.ATOMIC. Close it."""
+        ...
+
+    def flush(self) -> None:
+        """Move what is in memory into sorted files (it is durable without that)."""
+        ...
+
+    def checkpoint(self, target: Path) -> None:
+        """Make a copy of the store at `target`, which must not exist; it appears whole or not at all."""
+        ...
+
+    def statistics(self) -> Mapping[str, int]:
+        """Counts and sizes in bytes, for status pages."""
+        ...
+
+
+def range_keys(rows: RowRange) -> tuple[bytes, bytes]:
+    """First key of a range of rows, and the first key after it."""
+    first = row_key(rows.table.byte, rows.first)
+    if rows.end is None:
+        return first, bytes([rows.table.byte[0] + 1])
+    return first, row_key(rows.table.byte, rows.end)

@@ -1,0 +1,80 @@
+"""Keys that sort the way we read, and values that carry their sequence number.
+
+A cell's key is: table byte · row · END · family · END · qualifier. Inside row and family every 0x00 is written
+0x00 0xFF, and END is 0x00 0x01, so that byte order of keys is the order of (table, row, family, qualifier) whatever
+bytes they hold.
+"""
+
+from __future__ import annotations
+
+END = b"\x00\x01"
+_ESCAPED_ZERO = b"\x00\xff"
+
+
+def row_key(table: bytes, row: bytes) -> bytes:
+    """What the keys of all cells of `row` begin with."""
+    return table + _escape(row) + END
+
+
+def family_key(table: bytes, row: bytes, family: bytes) -> bytes:
+    """What the keys of all cells of one family of `row` begin with; add the qualifier to get a cell's key."""
+    return row_key(table, row) + _escape(family) + END
+
+
+def cell_key(table: bytes, row: bytes, family: bytes, qualifier: bytes) -> bytes:
+    return family_key(table, row, family) + qualifier
+
+
+def rows_key(table: bytes, prefix: bytes) -> bytes:
+    """What the keys of all rows that begin with `prefix` begin with."""
+    return table + _escape(prefix)
+
+
+def split_key(key: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+    """(table, row, family, qualifier) of a cell's key."""
+    row_end = key.index(END, 1)
+    family_end = key.index(END, row_end + 2)
+    return key[:1], _unescape(key[1:row_end]), _unescape(key[row_end + 2 : family_end]), key[family_end + 2 :]
+
+
+def after(prefix: bytes) -> bytes:
+    """The smallest key above every key that begins with `prefix`."""
+    kept = prefix.rstrip(b"\xff")
+    if not kept:
+        raise ValueError("no key lies above every key that begins with only 0xff bytes")
+    return kept[:-1] + bytes([kept[-1] + 1])
+
+
+def _escape(part: bytes) -> bytes:
+    return part.replace(b"\x00", _ESCAPED_ZERO) if b"\x00" in part else part
+
+
+def _unescape(part: bytes) -> bytes:
+    return part.replace(_ESCAPED_ZERO, b"\x00") if b"\x00" in part else part
+
+
+def seq_prefix(seq: int) -> bytes:
+    """What a stored value begins with: the length of its sequence number, then the number."""
+    number = seq.to_bytes((seq.bit_length() + 7) // 8, "big")
+    return bytes([len(number)]) + number
+
+
+def split_value(stored: bytes) -> tuple[int, bytes]:
+    """(seq, value) of a stored value."""
+    end = 1 + stored[0]
+    return int.from_bytes(stored[1:end], "big"), stored[end:]
+
+
+def descending(count: int) -> bytes:
+    """A count as bytes of which the larger sorts first; self-delimiting, up to 254 bytes of number.
+
+    0xFF minus the length, then every byte of the number subtracted from 0xFF: small counts stay small.
+    """
+    size = (count.bit_length() + 7) // 8
+    return bytes([0xFF - size]) + bytes(0xFF - byte for byte in count.to_bytes(size, "big"))
+
+
+def split_descending(data: bytes) -> tuple[int, bytes]:
+    """(count, what follows it)."""
+    end = 1 + 0xFF - data[0]
+    return int.from_bytes(bytes(0xFF - byte for byte in data[1:end]), "big"), data[end:]

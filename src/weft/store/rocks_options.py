@@ -1,0 +1,72 @@
+"""How RocksDB is tuned, and how its complaints read in our words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocksdict import BlockBasedOptions, Cache, ChecksumType, DBCompressionType, DBRecoveryMode, Options
+
+from weft.config.index_sections import StoreSettings
+from weft.errors import StoreCorrupt, StoreError, StoreUnwritable
+
+MIB = 1 << 20
+
+
+def engine_options(tuning: StoreSettings, *, create: bool = False) -> Options:
+    options = Options(raw_mode=True)
+    options.create_if_missing(create)
+    _bound_memory(options, tuning)
+    _shape_files(options)
+    # A torn record at the end of the log is a batch that nobody was told of; damage before the end is an error, never
+    # a silent loss of batches that were acknowledged.
+    options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
+    options.set_paranoid_checks(True)
+    return options
+
+
+def _bound_memory(options: Options, tuning: StoreSettings) -> None:
+    options.set_write_buffer_size(tuning.write_buffer_bytes)
+    options.set_max_write_buffer_number(3)
+    # Readers replay the log when they open: a long one makes them slow.
+    options.set_max_total_wal_size(tuning.wal_bytes)
+    options.set_max_background_jobs(tuning.background_jobs)
+    # A reader keeps every file open, so that one which the writer's compaction removes can still be read.
+    options.set_max_open_files(-1)
+    blocks = BlockBasedOptions()
+    blocks.set_block_cache(Cache(tuning.cache_bytes))
+    blocks.set_cache_index_and_filter_blocks(True)
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    blocks.set_block_size(16 * 1024)
+    blocks.set_bloom_filter(10, False)
+    blocks.set_format_version(5)
+    blocks.set_checksum_type(ChecksumType.xxh3())
+    options.set_block_based_table_factory(blocks)
+
+
+def _shape_files(options: Options) -> None:
+    options.set_compression_type(DBCompressionType.lz4())
+    options.set_bottommost_compression_type(DBCompressionType.zstd())
+    options.set_level_compaction_dynamic_level_bytes(True)
+    options.set_bytes_per_sync(MIB)
+    # RocksDB's own LOG is for its developers; it must not grow without bound.
+    options.set_keep_log_file_num(3)
+    options.set_max_log_file_size(8 * MIB)
+    options.set_stats_dump_period_sec(0)
+
+
+def translated(path: Path, error: Exception) -> StoreError:
+    """RocksDB's complaint as one of our errors; rocksdict raises plain Exceptions, so the text decides."""
+    text = " ".join(str(error).split())
+    if "No space left" in text:
+        return StoreUnwritable(
+            path, "the disk is full; make room and open the store again (nothing acknowledged is lost)"
+        )
+    if "Read-only file system" in text or "Permission denied" in text:
+        return StoreUnwritable(path, f"its files cannot be written ({_reason(text)})")
+    if "Corruption" in text or "CURRENT: does not exist" in text or "CURRENT: No such file" in text:
+        return StoreCorrupt(path, f"its files are damaged ({text}); restore a checkpoint or rebuild")
+    return StoreError(path, text)
+
+
+def _reason(text: str) -> str:
+    return text.rpartition(": ")[2].partition(" (os error")[0].lower()

@@ -1,0 +1,217 @@
+"""The embedded engine: RocksDB, one writer process and any number of readers beside it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from rocksdict import AccessType, Checkpoint, Options, Rdict, WriteBatch, WriteOptions
+
+from weft import failpoints
+from weft.config.index_sections import StoreSettings
+from weft.errors import BatchRefused, StoreError, StoreUnwritable
+from weft.store import directory
+from weft.store.api import Batch, Capability, range_keys
+from weft.store.encoding import seq_prefix
+from weft.store.rocks_options import engine_options, translated
+from weft.store.rocks_view import LAST_SEQ, RocksView
+
+MAX_BATCH = 1 << 30
+"""Bytes. RocksDB stops at 4 GiB and holds a batch in memory several times over."""
+
+_TRIES = 100
+
+
+class RocksStore(RocksView):
+    """The writer. Seqs must rise, so it never reads before it writes; draw the next one as `last_seq + 1`."""
+
+    capabilities = Capability.ATOMIC | Capability.DELETE_ROWS
+
+    def __init__(self, path: Path, tuning: StoreSettings | None = None) -> None:
+        self._tuning = tuning or StoreSettings()
+        self._lock = directory.WriterLock(path)
+        try:
+            if directory.is_vacant(path):
+                directory.appear(path, self._create)
+            directory.check(path)
+            super().__init__(path, self._open(path))
+            self._seq = super().last_seq
+        except BaseException:
+            self._lock.release()
+            raise
+        self._at_once = WriteOptions()
+        self._at_once.sync = True
+        self._at_once.no_slowdown = True
+        self._failure: StoreError | None = None
+
+    def _open(self, path: Path, *, create: bool = False) -> Rdict:
+        try:
+            return Rdict(str(path), engine_options(self._tuning, create=create))
+        except Exception as error:
+            raise translated(path, error) from error
+
+    def _create(self, path: Path) -> None:
+        self._open(path, create=True).close()
+        _forget_binding_notes(path)
+
+    @property
+    def last_seq(self) -> int:
+        return self._seq
+
+    def write(self, batch: Batch, seq: int) -> None:
+        self._refuse_bad(batch, seq)
+        try:
+            failpoints.point("store.write.before")
+            while not self._commit(self._prepare(batch, seq)):
+                self._wait_for_compaction()
+            failpoints.point("store.write.after")
+        except BatchRefused:
+            raise
+        except Exception as error:
+            self._failure = translated(self._path, error)
+            raise self._failure from error
+        self._seq = seq
+
+    def _commit(self, prepared: WriteBatch) -> bool:
+        """False when RocksDB would make us wait: it would hold every thread of this process meanwhile, and on a full
+        disk it would wait for ever."""
+        try:
+            self._database.write(prepared, self._at_once)
+        except Exception as error:
+            if "Write stall" in str(error):
+                return False
+            raise
+        return True
+
+    def _wait_for_compaction(self) -> None:
+        figure = self._database.property_int_value
+        while figure("rocksdb.is-write-stopped") or figure("rocksdb.actual-delayed-write-rate"):
+            if figure("rocksdb.background-errors"):
+                raise OSError(f"No space left for RocksDB's background work, or it failed: see {self._path / 'LOG'}")
+            time.sleep(0.005)
+
+    def _refuse_bad(self, batch: Batch, seq: int) -> None:
+        if self._failure is not None:
+            raise StoreUnwritable(
+                self._path, f"an earlier write failed ({self._failure.problem}); open the store again"
+            )
+        if seq <= self._seq:
+            raise BatchRefused(self._path, f"seq {seq} is not above {self._seq}, the last one written here")
+        largest = max(map(len, filter(None, batch.cells.values())), default=0)
+        limit = self._tuning.max_value_bytes
+        if largest > limit:
+            raise BatchRefused(self._path, f"a value of {largest:,} bytes is over the limit of {limit:,}")
+
+    def _prepare(self, batch: Batch, seq: int) -> WriteBatch:
+        prepared = WriteBatch(raw_mode=True)
+        for rows in batch.row_ranges:
+            first, end = range_keys(rows)
+            if first < end:
+                prepared.delete_range(first, end)
+        stamp = seq_prefix(seq)
+        prepared[LAST_SEQ] = stamp
+        cells = batch.cells
+        # In key order RocksDB takes them 3 times as fast.
+        for key in sorted(cells):
+            value = cells[key]
+            if value is None:
+                prepared.delete(key)
+            else:
+                prepared[key] = stamp + value
+        if prepared.size_in_bytes() > MAX_BATCH:
+            size = prepared.size_in_bytes()
+            raise BatchRefused(self._path, f"a batch of {size:,} bytes is over the limit of {MAX_BATCH:,}; split it")
+        return prepared
+
+    def snapshot(self) -> RocksReader:
+        """A reader that nobody refreshes: iterators of rocksdict 0.3.29 look past its own snapshots."""
+        return RocksReader(self._path, self._tuning)
+
+    def flush(self) -> None:
+        self._check(self._database.flush)
+
+    def checkpoint(self, target: Path) -> None:
+        if not directory.is_vacant(target):
+            raise StoreError(target, "this is where the copy would go, and something is there already")
+        directory.appear(target, self._copy)
+
+    def _copy(self, target: Path) -> None:
+        self._check(lambda: Checkpoint(self._database).create_checkpoint(str(target)))
+        _forget_binding_notes(target)
+
+    def statistics(self) -> Mapping[str, int]:
+        names = {
+            "cells": "rocksdb.estimate-num-keys",
+            "table_bytes": "rocksdb.total-sst-files-size",
+            "memtable_bytes": "rocksdb.cur-size-all-mem-tables",
+            "cache_bytes": "rocksdb.block-cache-usage",
+            "compaction_pending_bytes": "rocksdb.estimate-pending-compaction-bytes",
+        }
+        figures = {name: self._database.property_int_value(key) or 0 for name, key in names.items()}
+        return {"last_seq": self._seq, **figures}
+
+    def close(self) -> None:
+        try:
+            if self._failure is not None:
+                # Closing would flush and, on a full disk, wait for ever for room; the log has all that is acknowledged.
+                self._database.cancel_all_background(False)
+            super().close()
+        except Exception as error:
+            if self._failure is None:
+                raise translated(self._path, error) from error
+        finally:
+            self._lock.release()
+
+
+class RocksReader(RocksView):
+    """Reads a store from any process while its writer runs; sees whole batches, as of the last `refresh`."""
+
+    def __init__(self, path: Path, tuning: StoreSettings | None = None) -> None:
+        directory.check(path)
+        super().__init__(path, _open_beside_writer(path, engine_options(tuning or StoreSettings())))
+        self.refresh()
+
+    def refresh(self) -> None:
+        """RocksDB reads its list of files first and then the log. If the writer flushes in between and removes that
+        log, batches are missing until the list is read again: so again, until no flush came in between."""
+        for _ in range(_TRIES):
+            before = self._list_of_files()
+            self._check(self._database.try_catch_up_with_primary)
+            if self._list_of_files() == before:
+                return
+        raise StoreError(self._path, f"its files changed during each of {_TRIES} attempts to read them")
+
+    def _list_of_files(self) -> tuple[str, int]:
+        """Name and size of RocksDB's manifest; one of them moves whenever the files change."""
+        name = (self._path / "CURRENT").read_text().strip()
+        try:
+            return name, (self._path / name).stat().st_size
+        except FileNotFoundError:  # the writer began a new manifest this very moment
+            return self._list_of_files()
+
+
+def _forget_binding_notes(path: Path) -> None:
+    """rocksdict writes its own settings anew at every opening, a reader's too: two at once would trip over each other,
+    and a read-only disk could not be read. We pass all settings ourselves, so they may go nowhere."""
+    notes = path / "rocksdict-config.json"
+    notes.unlink(missing_ok=True)
+    notes.symlink_to("/dev/null")
+
+
+def _open_beside_writer(path: Path, options: Options) -> Rdict:
+    """Open as RocksDB's secondary. The writer may remove a log between our listing it and opening it: then again."""
+    for attempt in range(1, _TRIES + 1):
+        scratch = tempfile.mkdtemp(prefix="weft-reader-")
+        try:
+            return Rdict(str(path), options, access_type=AccessType.secondary(scratch))
+        except Exception as error:
+            is_passing = "No such file" in str(error) and "Corruption" not in str(error) and (path / "CURRENT").exists()
+            if attempt == _TRIES or not is_passing:
+                raise translated(path, error) from error
+        finally:
+            # It holds only RocksDB's notes to itself, already open: gone now, it cannot be left behind by a kill.
+            shutil.rmtree(scratch, ignore_errors=True)
+    raise AssertionError("the last attempt returns or raises")

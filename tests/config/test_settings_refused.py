@@ -1,0 +1,170 @@
+"""Every way in which a source can be wrong, and the sentence that says so."""
+
+import pytest
+
+from weft.config import load
+from weft.errors import HomeError, SettingsError
+
+LINKS = "an integer from 1 to 1000000 links"
+SECTIONS = "store, mgmt, index, url, urlserver, spider, dispatcher, limits, web"
+STORE_KEYS = "url, cache_bytes, write_buffer_bytes, wal_bytes, max_value_bytes, background_jobs"
+HOSTS = 'a table of lower-case host names and IP addresses such as { "intranet.example" = "10.0.0.5" }'
+
+FILES = {
+    "[storr]": "storr: there is no such section; did you mean [store]?",
+    "[zzz]": f"zzz: there is no such section; expected one of {SECTIONS}",
+    "store = 5": "store: expected a section [store] with keys, found a single value",
+    "[[store]]": "store: expected a section [store] with keys, found a single value",
+    "[Store]\n[store]": "store: expected it once in any case, found Store and store",
+    '[store]\nURL = "rocksdb:"\nurl = "rocksdb:"': "store.url: expected it once in any case, found URL and url",
+    "[store]\nurk = 1": "store.urk: there is no such setting; did you mean store.url?",
+    "[store]\nzzz = 1": f"store.zzz: there is no such setting; [store] has {STORE_KEYS}",
+    "[spider]\nqueue_len = 1": "spider.queue_len: there is no such setting; did you mean urlserver.queue_len?",
+    '[web]\n"\\u001b[1m" = 1': 'web."\\u001b[1m": there is no such setting; [web] has listen',
+    "[urlserver]\nqueue_len = 0": f"urlserver.queue_len: expected {LINKS}, found 0",
+    "[urlserver]\nqueue_len = true": f"urlserver.queue_len: expected {LINKS}, found true",
+    "[urlserver]\nqueue_len = 1.0": f"urlserver.queue_len: expected {LINKS}, found 1.0",
+    "[urlserver]\nqueue_len = [1]": f"urlserver.queue_len: expected {LINKS}, found a list",
+    "[urlserver]\nqueue_len.a = 1": f"urlserver.queue_len: expected {LINKS}, found a table",
+    "[urlserver]\nqueue_len = 2026-01-31": f"urlserver.queue_len: expected {LINKS}, found the date or time 2026-01-31",
+    "[index]\nhistory = 1": "index.history: expected true or false, found 1",
+    '[index]\ncount = "none"': 'index.count: expected one of "all", "external", found "none"',
+    "[mgmt]\nchunk_linger = nan": "mgmt.chunk_linger: expected a number from 0 to 3600 seconds, found nan",
+    "[mgmt]\nchunk_linger = true": "mgmt.chunk_linger: expected a number from 0 to 3600 seconds, found true",
+    "[limits]\nrobots_bytes = 1000": (
+        "limits.robots_bytes: expected an integer from 500 KiB to 64 MiB, in bytes, found 1000"
+    ),
+    "[urlserver]\nallow_ports = [80, 0]": (
+        "urlserver.allow_ports: expected a list of integers from 1 to 65535, found 0"
+    ),
+    "[urlserver]\nallow_ports = 80": "urlserver.allow_ports: expected a list of integers from 1 to 65535, found 80",
+    "[urlserver]\nallow_ports = [true]": (
+        "urlserver.allow_ports: expected a list of integers from 1 to 65535, found true"
+    ),
+    '[urlserver]\nallow_net = ["10.0.0.1/8"]': (
+        'urlserver.allow_net: expected a list of networks such as ["10.0.0.0/8"], found "10.0.0.1/8"'
+    ),
+    '[urlserver.static_hosts]\nWiki = "10.0.0.5"': (
+        f'urlserver.static_hosts: expected {HOSTS}, found "Wiki" = "10.0.0.5"'
+    ),
+    "[urlserver.static_hosts]\nwiki = 5": f'urlserver.static_hosts: expected {HOSTS}, found "wiki" = 5',
+    "[index]\nkeep_days = 0x" + "f" * 5000: (
+        "index.keep_days: expected an integer from 1 to 36500 days, found an integer of more than 128 bits"
+    ),
+    "[index]\nkeep_days = " + "9" * 5000: "file: expected TOML, found a number or a nesting too large to read",
+    "[index]\nkeep_days = " + "[" * 5000: "file: expected TOML, found a number or a nesting too large to read",
+    "\n[store\n": "line 2: expected TOML, found an error in column 7: Expected ']' at the end of a table declaration",
+    "[store]\nurl =": "line 2: expected TOML, found an error: Invalid value",
+    "[spider]\nworking_every = 40": (
+        "urlserver.timeout_spider_status: expected at least 2 x 40.0 = 80.0 seconds because of"
+        " spider.working_every (HOME/weft.toml), found 60.0 (default)"
+    ),
+    "[mgmt]\nlease = 10": (
+        "mgmt.lease: expected more than 10.0 seconds because of mgmt.heartbeat (default), found 10.0 (HOME/weft.toml)"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", FILES, ids=lambda text: text[:30])
+def test_a_wrong_file_is_refused_with_a_sentence(tmp_path, text):
+    (tmp_path / "weft.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError) as refused:
+        load(tmp_path, {}, [])
+    assert str(refused.value).replace(str(tmp_path), "HOME") == f"HOME/weft.toml: {FILES[text]}"
+    assert refused.value.exit_code == 2
+
+
+VARIABLES = {
+    ("WEFT_STORE_URI", "x"): "store.uri: there is no such setting; did you mean WEFT_STORE_URL for store.url?",
+    ("WEFT_STOR_URL", "x"): "stor.url: there is no such section; did you mean WEFT_STORE_URL for store.url?",
+    ("WEFT_Store_Url", "x"): "store.url: there is no such setting; did you mean WEFT_STORE_URL for store.url?",
+    ("WEFT_QUEUE_LEN", "5"): (
+        "queue.len: there is no such section; did you mean WEFT_URLSERVER_QUEUE_LEN for urlserver.queue_len?"
+    ),
+    ("WEFT_STORE_ZZZ", "x"): f"store.zzz: there is no such setting; [store] has {STORE_KEYS}",
+    ("WEFT_DEBUG", "1"): f"debug: there is no such section; expected one of {SECTIONS}",
+    ("WEFT_HOMES", "x"): f"homes: there is no such section; expected one of {SECTIONS}",
+    ("WEFT_", "x"): f'"": there is no such section; expected one of {SECTIONS}',
+    ("WEFT_URLSERVER_QUEUE_LEN", "many"): f'urlserver.queue_len: expected {LINKS}, found no TOML value in "many"',
+    ("WEFT_URLSERVER_QUEUE_LEN", ""): f'urlserver.queue_len: expected {LINKS}, found no TOML value in ""',
+    ("WEFT_URLSERVER_QUEUE_LEN", "'5'"): f'urlserver.queue_len: expected {LINKS}, found "5"',
+    ("WEFT_URLSERVER_QUEUE_LEN", "5\nother = 6"): (
+        f'urlserver.queue_len: expected {LINKS}, found more than one TOML value in "5\\u000aother = 6"'
+    ),
+    ("WEFT_INDEX_COUNT", '"all"\n[store]'): (
+        'index.count: expected one of "all", "external", found more than one TOML value in "\\"all\\"\\u000a[store]"'
+    ),
+    ("WEFT_URLSERVER_ALLOW_PORTS", "[" * 5000): (
+        "urlserver.allow_ports: expected a list of integers from 1 to 65535,"
+        f' found a value nested too deeply in "{"[" * 59}…'
+    ),
+    ("WEFT_INDEX_COUNT", "\udcff"): ('index.count: expected one of "all", "external", found text that is not UTF-8'),
+    ("WEFT_SPIDER_WORKING_EVERY", "31"): (
+        "urlserver.timeout_spider_status: expected at least 2 x 31.0 = 62.0 seconds because of"
+        " spider.working_every (WEFT_SPIDER_WORKING_EVERY), found 60.0 (default)"
+    ),
+}
+
+
+@pytest.mark.parametrize(("variable", "text"), VARIABLES, ids=lambda part: ascii(part[:30]))
+def test_a_wrong_variable_is_refused_with_a_sentence(variable, text):
+    with pytest.raises(SettingsError) as refused:
+        load(None, {variable: text}, [])
+    assert str(refused.value) == f"{variable}: {VARIABLES[variable, text]}"
+
+
+FLAGS = {
+    "urlserver.queue_len": "urlserver.queue_len: expected section.key=value",
+    "": "flag: expected section.key=value",
+    "queue_len=5": "queue_len: there is no such section; did you mean urlserver.queue_len?",
+    "store=5": f"store: there is no such setting; [store] has {STORE_KEYS}",
+    "urlserver.queue_lenn=5": "urlserver.queue_lenn: there is no such setting; did you mean urlserver.queue_len?",
+    "urlserver.queue_len=0": f"urlserver.queue_len: expected {LINKS}, found 0",
+    "mgmt.heartbeat=45": (
+        "mgmt.lease: expected more than 45.0 seconds because of mgmt.heartbeat (--set), found 45.0 (default)"
+    ),
+}
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_a_wrong_flag_is_refused_with_a_sentence(flag):
+    with pytest.raises(SettingsError) as refused:
+        load(None, {}, [flag])
+    assert str(refused.value) == f"--set: {FLAGS[flag]}"
+
+
+def test_an_overridden_value_is_checked_all_the_same(tmp_path):
+    (tmp_path / "weft.toml").write_text("[urlserver]\nqueue_len = 0\n")
+    with pytest.raises(SettingsError, match="queue_len"):
+        load(tmp_path, {}, ["urlserver.queue_len=5"])
+
+
+def test_keys_that_disagree_are_fine_once_overridden(tmp_path):
+    (tmp_path / "weft.toml").write_text("[spider]\nworking_every = 40\n")
+    assert load(tmp_path, {}, ["urlserver.timeout_spider_status=80"]).settings.spider.working_every == 40
+
+
+def test_bytes_that_are_not_utf8_are_named_with_their_line(tmp_path):
+    (tmp_path / "weft.toml").write_bytes(b'[index]\n\ncount = "\xe9"\n')
+    with pytest.raises(SettingsError) as refused:
+        load(tmp_path, {}, [])
+    assert str(refused.value) == f"{tmp_path}/weft.toml: line 3: expected UTF-8, found other bytes"
+
+
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path):
+    (tmp_path / "weft.toml").mkdir()
+    with pytest.raises(SettingsError) as refused:
+        load(tmp_path, {}, [])
+    assert str(refused.value) == f"{tmp_path}/weft.toml: file: it cannot be read: Is a directory"
+
+
+def test_a_home_that_is_a_file_is_refused(tmp_path):
+    home = tmp_path / "home"
+    home.write_text("")
+    with pytest.raises(HomeError, match="expected a directory as the home, found a file"):
+        load(home, {}, [])
+
+
+def test_variables_that_are_no_settings_are_left_alone():
+    others = ("WEFT_HOME", "WEFT_FAIL", "WEFT_SUITES", "_WEFT_STORE_URL", "_WEFT_ANYTHING", "PATH", "weft_store_url")
+    assert load(None, dict.fromkeys(others, "x"), []) == load(None, {}, [])
