@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +45,7 @@ class Home:
                 return False
             aside = self.settings_file.with_suffix(".new")
             aside.write_text(settings_text)
-            os.replace(aside, self.settings_file)
+            aside.replace(self.settings_file)
         except OSError as error:
             raise HomeError(f"{self.path}: the home cannot be made: {error.strerror}") from error
         return True

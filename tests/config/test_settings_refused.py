@@ -82,7 +82,7 @@ VARIABLES = {
         "queue.len: there is no such section; did you mean WEFT_URLSERVER_QUEUE_LEN for urlserver.queue_len?"
     ),
     ("WEFT_STORE_ZZZ", "x"): f"store.zzz: there is no such setting; [store] has {STORE_KEYS}",
-    ("WEFT_DEBUG", "1"): f"debug: there is no such section; expected one of {SECTIONS}",
+    ("WEFT_VERBOSE", "1"): f"verbose: there is no such section; expected one of {SECTIONS}",
     ("WEFT_HOMES", "x"): f"homes: there is no such section; expected one of {SECTIONS}",
     ("WEFT_", "x"): f'"": there is no such section; expected one of {SECTIONS}',
     ("WEFT_URLSERVER_QUEUE_LEN", "many"): f'urlserver.queue_len: expected {LINKS}, found no TOML value in "many"',

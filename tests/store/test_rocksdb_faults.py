@@ -15,6 +15,7 @@ import pytest
 from writing import acknowledged, assert_whole, batch_number, writer
 
 from weft import failpoints
+from weft.config.index_sections import StoreSettings
 from weft.errors import (
     BatchRefused,
     StoreCorrupt,
@@ -26,7 +27,6 @@ from weft.errors import (
 )
 from weft.store.api import Batch
 from weft.store.directory import MARKER
-from weft.config.index_sections import StoreSettings
 from weft.store.rocksdb import RocksReader, RocksStore
 from weft.store.tables import Table
 
@@ -290,9 +290,9 @@ def test_a_full_disk_is_said_and_nothing_acknowledged_is_lost(small_disk: Path) 
 def test_a_read_only_disk_can_be_read_but_not_written(small_disk: Path) -> None:
     path = filled(small_disk / "store", 5)
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    with pytest.raises(StoreUnwritable, match="[Rr]ead-only"):
+    with pytest.raises(StoreUnwritable, match=r"[Rr]ead-only"):
         RocksStore(path)
-    with pytest.raises(StoreUnwritable, match="[Rr]ead-only"):
+    with pytest.raises(StoreUnwritable, match=r"[Rr]ead-only"):
         RocksStore(small_disk / "another")
     with RocksReader(path) as reader:
         assert assert_whole(reader) == 5

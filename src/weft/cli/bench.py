@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,18 +16,18 @@ BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
 def _names() -> list[str]:
-    return sorted(file.stem for file in BENCHMARKS.glob("*.py"))
+    return sorted(file.stem for file in BENCHMARKS.glob("*.py") if file.stem != "workload")
 
 
 @command("bench")
 @click.argument("name", shell_complete=lambda _, __, begun: [name for name in _names() if name.startswith(begun)])
 @click.option("--quick", is_flag=True, help="A small run, to see that it works.")
-def run(name: str, quick: bool) -> None:
+@click.pass_context
+def run(context: click.Context, name: str, quick: bool) -> None:
     """Run the benchmark NAME and print its table of ratios."""
     if not _names():
         raise UsageError("benchmarks are part of weft's source checkout, and this weft was installed without it")
     if name not in _names():
         raise UsageError(f"there is no benchmark {name!r}; expected one of: {', '.join(_names())}")
-    file = str(BENCHMARKS / f"{name}.py")
-    sys.argv = [file, *(["--quick"] if quick else [])]
-    runpy.run_path(file, run_name="__main__")
+    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), *(["--quick"] if quick else [])]
+    context.exit(subprocess.run(command, check=False).returncode)  # noqa: S603 - a file of our own checkout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import click
 
@@ -24,12 +25,12 @@ def run(invocation: Invocation, as_json: bool) -> None:
         ]
         click.echo(json.dumps({"home": str(invocation.home.path), "count": len(items), "items": items}))
         return
-    lines = [(row.name, toml_text(shown(row.key, row.value)), row.origin) for row in rows(loaded)]
-    for line in aligned(("key", "value", "from"), lines, widest=60):
+    lines = [(row.name, row.origin, toml_text(shown(row.key, row.value))) for row in rows(loaded)]
+    for line in aligned(("key", "from", "value"), lines):
         click.echo(line)
 
 
 def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)
-    return dict(value) if hasattr(value, "keys") else value
+    return dict(value) if isinstance(value, Mapping) else value

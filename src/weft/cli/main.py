@@ -53,8 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit: 0 done, 1 the answer is no, 2 bad usage or bad input."""
     try:
         failpoints.arm(os.environ.get("WEFT_FAIL", ""))
-        status = weft.main(arguments, prog_name="weft", standalone_mode=False)
+        status = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        status = 0
     except click.ClickException as error:
         status = _say(_usage_sentence(error), 2)
     except WeftError as error:
@@ -70,6 +73,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             raise
         status = _say(f"unexpected {type(error).__name__}: {error} (a bug in weft; WEFT_DEBUG=1 shows where)", 2)
     sys.exit(status)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    if "_WEFT_COMPLETE" in os.environ:
+        weft.main(prog_name="weft")
+    # Not click's own main(): that one takes a closed pipe for the answer no.
+    try:
+        with weft.make_context("weft", list(arguments)) as context:
+            weft.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return 0
 
 
 def _say(sentence: str, status: int) -> int:

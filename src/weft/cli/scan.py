@@ -19,7 +19,7 @@ _PAGE = 1000
 
 
 @command("scan")
-@click.argument("table", type=click.Choice([table.label for table in Table], case_sensitive=False))
+@click.argument("table", type=click.Choice([table.label for table in Table], case_sensitive=False), metavar="TABLE")
 @click.option("--row", "row", default="", metavar="PREFIX", help="Only rows that begin so, as they are printed.")
 @click.option("--limit", default=100, type=click.IntRange(min=0), help="Cells to print; 0 prints all.")
 @as_json

@@ -33,10 +33,10 @@ def _identity(rules: UrlRules, given: str) -> dict[str, str]:
     try:
         found = rules.identify_typed(given)
     except UrlRefused as refused:
-        return {"given": given, "refused": str(refused), "reason": refused.reason.value}
+        return {"given": given, "refused": refused.why, "reason": refused.reason.value}
     return {"given": given, "uri": found.uri, "domain": found.domain, "url": found.url}
 
 
 def _drawn(item: dict[str, str], *, with_given: bool) -> str:
     hidden = {"reason"} if with_given else {"reason", "given"}
-    return "\n".join(f"{name:<8}{value}" for name, value in item.items() if name not in hidden)
+    return "\n".join(f"{name:<9}{value}" for name, value in item.items() if name not in hidden)

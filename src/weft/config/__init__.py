@@ -7,8 +7,8 @@ from weft.config.rules import host_and_port, spiders
 from weft.config.settings import KEYS, Settings
 from weft.config.show import Row, rows, shown
 from weft.config.starter import starter
-from weft.config.text_table import TextTable
 from weft.config.text import toml_text
+from weft.config.text_table import TextTable
 
 __all__ = [
     "KEYS",

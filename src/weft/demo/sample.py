@@ -1,4 +1,4 @@
-"""The documents' sample as cells: three pages, a.com/page1 -> c.com, b.com; b.com -> c.com/page1, c.com; d.com -> c.com."""
+"""The documents' sample as cells: three pages that link to five."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class UrlRefused(WeftError):  # noqa: N818 - an answer about the URL, not a faul
 
     def __init__(self, text: str, reason: Refusal, why: str) -> None:
         super().__init__(f"URL {_shown(text)} refused: {why}")
-        self.reason = reason
+        self.reason, self.why = reason, why
 
 
 @dataclass(frozen=True, slots=True)

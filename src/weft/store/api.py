@@ -12,7 +12,7 @@ from enum import Flag, auto
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
-from weft.store.encoding import cell_key, row_key
+from weft.store.encoding import END, cell_key, row_key
 from weft.store.tables import Table
 
 
@@ -68,7 +68,13 @@ class Batch:
         self.row_ranges: list[RowRange] = []
 
     def put(self, table: Table, row: bytes, family: bytes, qualifier: bytes, value: bytes) -> None:
-        self._merge(cell_key(table.byte, row, family, qualifier), value)
+        # cell_key, written out where nothing needs escaping: every cell of every table passes here.
+        if 0 in row or 0 in family:
+            key = cell_key(table.byte, row, family, qualifier)
+        else:
+            key = b"".join((table.byte, row, END, family, END, qualifier))
+        if self.cells.setdefault(key, value) is not value:
+            self._merge(key, value)
 
     def delete(self, table: Table, row: bytes, family: bytes, qualifier: bytes) -> None:
         self.cells[cell_key(table.byte, row, family, qualifier)] = None

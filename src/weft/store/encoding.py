@@ -46,11 +46,11 @@ def after(prefix: bytes) -> bytes:
 
 
 def _escape(part: bytes) -> bytes:
-    return part.replace(b"\x00", _ESCAPED_ZERO) if b"\x00" in part else part
+    return part.replace(b"\x00", _ESCAPED_ZERO) if 0 in part else part
 
 
 def _unescape(part: bytes) -> bytes:
-    return part.replace(_ESCAPED_ZERO, b"\x00") if b"\x00" in part else part
+    return part.replace(_ESCAPED_ZERO, b"\x00") if 0 in part else part
 
 
 def seq_prefix(seq: int) -> bytes:
