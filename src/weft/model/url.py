@@ -81,6 +81,15 @@ def url_of(uri: Uri, scheme: str = "https") -> str:
     return f"{scheme}://{reversed_host(host)}{port}{target or '/'}"
 
 
+def identity_of(url: str) -> PageUrl:
+    """Uri and domain of a URL that UrlRules gave out before: nothing is cleaned again, and little is parsed."""
+    slash = url.index("/", len("https://"))
+    origin = origin_of(url[:slash])
+    if origin is None:
+        raise UrlRefused(url, Refusal.HOST, "it has no host; expected a URL that was normalised before")
+    return PageUrl(url, make_uri(origin, url[slash:]), origin.domain)
+
+
 def domain_of(uri: Uri) -> Domain:
     return _domain_of_reversed(_parts_of(uri)[0])
 

@@ -14,6 +14,7 @@ class Table(Enum):
     """The store's own notes: the last seq, which inputs were applied."""
     CHANGES = b"c"
     DOCS = b"d"
+    DOMAINS = b"e"
     FLUO = b"f"
     LINKS = b"l"
     QUERY = b"q"
@@ -31,9 +32,13 @@ def ranked(references: int, uri: bytes) -> bytes:
     return descending(references) + uri
 
 
+_RANKED_ROWS = {Table.QUERY: (b"t:",), Table.DOMAINS: (b"p:", b"r:")}
+"""Rows that are a prefix of two bytes, a count, and what is counted."""
+
+
 def readable_row(table: Table, row: bytes) -> str:
-    if table is Table.QUERY and row.startswith(b"t:") and len(row) > 2:
-        return "t:" + _readable_ranked(row[2:])
+    if row[:2] in _RANKED_ROWS.get(table, ()) and len(row) > 2:
+        return row[:2].decode() + _readable_ranked(row[2:])
     return readable(row)
 
 
@@ -45,10 +50,10 @@ def readable_qualifier(table: Table, family: bytes, qualifier: bytes) -> str:
 
 def row_prefix(table: Table, text: str) -> bytes:
     """The stored form of a row prefix that a person typed: the inverse of `readable_row` for whole rows."""
-    if table is Table.QUERY and text.startswith("t:"):
+    if text[:2].encode() in _RANKED_ROWS.get(table, ()):
         count, colon, uri = text[2:].partition(":")
         if colon and count.isdecimal():
-            return b"t:" + ranked(int(count), unreadable(uri))
+            return text[:2].encode() + ranked(int(count), unreadable(uri))
     return unreadable(text)
 
 

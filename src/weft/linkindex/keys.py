@@ -1,0 +1,135 @@
+"""Where everything of the link index lies: the encoded keys of its cells, and the store's columns for reading them.
+
+A uri is ASCII and holds no 0x00 (the URL standard escapes both away), so nothing here needs escaping and keys are made
+by joining bytes. Domains are in reversed form (`com.c`), as bytes.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+from zlib import crc32
+
+from weft.store.api import Column
+from weft.store.encoding import END, descending
+from weft.store.tables import Table
+
+BASES: Final = 64
+"""Domains are spread over this many bases by a hash; fixed for good, whatever the number of machines."""
+
+PAGE, INLINKS, RANK, DOMAIN, INFO = b"page", b"inlinks", b"rank", b"domain", b"info"
+CUR, VERSION, GONE, SINCE, INCOUNT, SCORE, PAGECOUNT = (
+    *(b"cur", b"version", b"gone", b"since"),
+    *(b"incount", b"score", b"pagecount"),
+)
+
+_F, _Q, _D = Table.FLUO.byte, Table.QUERY.byte, Table.DOMAINS.byte
+_NO_COLUMN = END + END
+
+
+def _column(family: bytes, qualifier: bytes = b"") -> bytes:
+    return END + family + END + qualifier
+
+
+_CUR, _VERSION, _GONE, _SINCE = (_column(PAGE, qualifier) for qualifier in (CUR, VERSION, GONE, SINCE))
+_INCOUNT, _SCORE, _INFO = _column(PAGE, INCOUNT), _column(PAGE, SCORE), _column(INFO)
+_INLINKS, _RANK, _PAGECOUNT = _column(INLINKS), _column(RANK), _column(DOMAIN, PAGECOUNT)
+
+
+@lru_cache(maxsize=65_536)
+def base_of(domain: bytes) -> int:
+    """The base of a domain: which of the 64 parts of the index it belongs to."""
+    return crc32(domain) % BASES
+
+
+# fluo: what the observers keep
+
+
+def page_cur(uri: bytes) -> bytes:
+    return b"".join((_F, b"p:", uri, _CUR))
+
+
+def page_version(uri: bytes) -> bytes:
+    return b"".join((_F, b"p:", uri, _VERSION))
+
+
+def page_gone(uri: bytes) -> bytes:
+    return b"".join((_F, b"p:", uri, _GONE))
+
+
+def page_since(uri: bytes) -> bytes:
+    return b"".join((_F, b"p:", uri, _SINCE))
+
+
+def uri_info(domain: bytes, uri: bytes) -> bytes:
+    return b"".join((_F, b"um:%02x:" % base_of(domain), uri, _INFO))
+
+
+def domain_info(domain: bytes) -> bytes:
+    return b"".join((_F, b"dm:%02x:" % base_of(domain), domain, _INFO))
+
+
+def page_column(uri: bytes, qualifier: bytes) -> Column:
+    """A column of a page's row, in `fluo` or in `query`."""
+    return Column(b"p:" + uri, PAGE, qualifier)
+
+
+def uri_info_column(domain: bytes, uri: bytes) -> Column:
+    return Column(b"um:%02x:%b" % (base_of(domain), uri), INFO, b"")
+
+
+def domain_info_column(domain: bytes) -> Column:
+    return Column(b"dm:%02x:%b" % (base_of(domain), domain), INFO, b"")
+
+
+# query: what answers are read from
+
+
+def query_cur(uri: bytes) -> bytes:
+    return b"".join((_Q, b"p:", uri, _CUR))
+
+
+def incount(uri: bytes) -> bytes:
+    return b"".join((_Q, b"p:", uri, _INCOUNT))
+
+
+def score(uri: bytes) -> bytes:
+    return b"".join((_Q, b"p:", uri, _SCORE))
+
+
+def inlink(target: bytes, source: bytes) -> bytes:
+    return b"".join((_Q, b"p:", target, _INLINKS, source))
+
+
+def rank(domain: bytes, references: int, uri: bytes) -> bytes:
+    return b"".join((_Q, b"d:", domain, _RANK, descending(references), uri))
+
+
+def pagecount(domain: bytes) -> bytes:
+    return b"".join((_Q, b"d:", domain, _PAGECOUNT))
+
+
+def total(references: int, uri: bytes) -> bytes:
+    return b"".join((_Q, b"t:", descending(references), uri, _NO_COLUMN))
+
+
+# domains: every domain, twice: the one with the most pages first, and the one with the most references first
+
+
+def by_pages(pages: int, domain: bytes) -> bytes:
+    return b"".join((_D, b"p:", descending(pages), domain, _NO_COLUMN))
+
+
+def by_references(references: int, domain: bytes) -> bytes:
+    return b"".join((_D, b"r:", descending(references), domain, _NO_COLUMN))
+
+
+# docs: what was on a page
+
+
+def doc(uri: bytes) -> bytes:
+    return b"".join((Table.DOCS.byte, b"x:", uri, _column(b"doc")))
+
+
+def doc_column(uri: bytes) -> Column:
+    return Column(b"x:" + uri, b"doc", b"")

@@ -1,0 +1,121 @@
+"""The values of the link index: what a page's cells hold, as bytes and back."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import msgspec
+from zstandard import ZstdCompressor, ZstdDecompressor
+
+
+class Outlink(msgspec.Struct, omit_defaults=True, frozen=True):
+    """One reference as the page makes it: where to, with what words, marked how."""
+
+    url: str
+    anchor: str = ""
+    rel: str = ""
+
+
+class PageRecord(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
+    """`page:cur`: what a page says about others; one outlink per target uri."""
+
+    url: str
+    title: str = ""
+    outlinkcount: int
+    outlinks: list[Outlink]
+
+
+class PageAddress(msgspec.Struct, frozen=True):
+    """The beginning of a `page:cur`, for those who do not need its outlinks."""
+
+    url: str
+    outlinkcount: int
+    title: str = ""
+
+
+class Doc(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
+    """What a page says itself: the text that is searched."""
+
+    title: str = ""
+    description: str = ""
+    language: str = ""
+    headings: list[str] = []
+    text: str = ""
+
+
+class Version(NamedTuple):
+    """When a page was fetched (milliseconds since 1970) and what its content hashes to; the larger one is newer."""
+
+    fetched: int
+    content: bytes
+
+    def encode(self) -> bytes:
+        return b"%d %b" % (self.fetched, self.content.hex().encode())
+
+    @classmethod
+    def decode(cls, data: bytes) -> Version:
+        fetched, _, content = data.partition(b" ")
+        return cls(int(fetched), bytes.fromhex(content.decode()))
+
+
+GONE_CONTENT: Final = b"\xff" * 16
+"""What a deletion has for content: at one time a delete wins over a load."""
+
+
+class UriInfo(NamedTuple):
+    """What is known of a uri: pages that link to it, how many of them say http, and 1 if its content was loaded."""
+
+    references: int = 0
+    plain: int = 0
+    docs: int = 0
+
+    def encode(self) -> bytes:
+        return b"%d %d %d" % self
+
+    @classmethod
+    def decode(cls, data: bytes) -> UriInfo:
+        references, plain, docs = data.split()
+        return cls(int(references), int(plain), int(docs))
+
+
+class DomainInfo(NamedTuple):
+    """What is known of a domain: uris that exist in it, and references to them."""
+
+    pages: int = 0
+    references: int = 0
+
+    def encode(self) -> bytes:
+        return b"%d %d" % self
+
+    @classmethod
+    def decode(cls, data: bytes) -> DomainInfo:
+        pages, references = data.split()
+        return cls(int(pages), int(references))
+
+
+UNKNOWN_URI: Final = UriInfo()
+UNKNOWN_DOMAIN: Final = DomainInfo()
+
+encode_page: Final = msgspec.json.Encoder().encode
+decode_page: Final = msgspec.json.Decoder(PageRecord).decode
+decode_address: Final = msgspec.json.Decoder(PageAddress).decode
+encode_since: Final = msgspec.json.Encoder().encode
+decode_since: Final = msgspec.json.Decoder(list[int]).decode
+
+_pack_doc: Final = msgspec.msgpack.Encoder().encode
+_unpack_doc: Final = msgspec.msgpack.Decoder(Doc).decode
+_LONGEST_DOC: Final = 64 << 20
+"""Bytes that a stored doc may unpack to; our own are far below."""
+
+
+def pack_doc(doc: Doc) -> bytes:
+    """A doc before compression; empty when it says nothing."""
+    return b"" if doc == Doc() else _pack_doc(doc)
+
+
+def compress_doc(packed: bytes) -> bytes:
+    return ZstdCompressor(level=1).compress(packed)
+
+
+def read_doc(stored: bytes) -> Doc:
+    return _unpack_doc(ZstdDecompressor().decompress(stored, max_output_size=_LONGEST_DOC))

@@ -1,0 +1,136 @@
+"""The console blocks of the documents are run, in order, and print what the documents say."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")])
+
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_EXIT = re.compile(r"\(exit ([0-9]+)\)")
+
+
+@dataclass
+class Step:
+    """A command and what is expected of it."""
+
+    command: str
+    output: list[str] = field(default_factory=list)
+    exit_code: int = 0
+
+
+def steps_of(text: str) -> Iterator[Step]:
+    """The steps of a page; blocks that begin with `$ make` are for people only."""
+    for block in _BLOCK.findall(text):
+        if not block.startswith("$ make"):
+            yield from _steps_of_block(block.splitlines())
+
+
+def _steps_of_block(lines: list[str]) -> Iterator[Step]:
+    step: Step | None = None
+    for line in lines:
+        if line.startswith("$ "):
+            if step:
+                yield step
+            step = Step(line[2:])
+            continue
+        assert step, f"a console block begins with a command, not with {line!r}"
+        if line.startswith("> ") and not step.output:
+            step.command += "\n" + line[2:]
+        elif ending := _EXIT.fullmatch(line):
+            step.exit_code = int(ending[1])
+        else:
+            step.output.append(line)
+    if step:
+        yield step
+
+
+def is_as_expected(expected: list[str], found: str) -> bool:
+    """`…` stands for anything within a line; a line of it alone for any number of lines."""
+    pattern = "".join(r"(?:.*\n)*" if line == "…" else _line_pattern(line) for line in expected)
+    return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in found.splitlines())) is not None
+
+
+def _line_pattern(line: str) -> str:
+    return ".*".join(re.escape(piece) for piece in line.split("…")) + r"\n"
+
+
+def run(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+    path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", os.defpath)])
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=directory,
+        env={**clean, "PATH": path, "COLUMNS": "80", "PYTHONUTF8": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def follow(text: str, directory: Path) -> None:
+    for step in steps_of(text):
+        done = run(step.command, directory)
+        told = f"$ {step.command}\nprinted (exit {done.returncode}):\n{done.stdout}"
+        assert is_as_expected(step.output, done.stdout), told + "\nexpected:\n" + "\n".join(step.output)
+        assert done.returncode == step.exit_code, told
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_the_examples_of_a_page_do_what_they_say(page: Path, tmp_path: Path) -> None:
+    follow(page.read_text(encoding="utf-8"), tmp_path)
+
+
+@pytest.mark.parametrize(("page", "least"), [("README.md", 4), ("docs/commands.md", 15), ("docs/operations.md", 3)])
+def test_the_pages_that_show_commands_have_examples(page: str, least: int) -> None:
+    assert len(list(steps_of((PROJECT / page).read_text(encoding="utf-8")))) >= least
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "fits"),
+    [
+        ([], "", True),
+        ([], "more\n", False),
+        (["a"], "a\n", True),
+        (["a"], "a", True),
+        (["a"], "a  \n", True),
+        (["a"], "ab\n", False),
+        (["a…c"], "abbbc\n", True),
+        (["a…c"], "ab\nc\n", False),
+        (["a.c"], "abc\n", False),
+        (["a", "…", "z"], "a\nb\nc\nz\n", True),
+        (["a", "…", "z"], "a\nz\n", True),
+        (["a", "…"], "a\n", True),
+        (["a", "…", "z"], "a\nb\n", False),
+        (["a", "", "b"], "a\n\nb\n", True),
+    ],
+)
+def test_the_judge_of_examples_is_strict(expected: list[str], found: str, fits: bool) -> None:
+    assert is_as_expected(expected, found) == fits
+
+
+@pytest.mark.parametrize(
+    "block",
+    ["$ echo one\ntwo\n", "$ echo one\n", "$ false\n", "$ true\n(exit 1)\n", "$ exit 2\n(exit 1)\n", "no command\n"],
+)
+def test_a_wrong_example_is_noticed(block: str, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        follow(f"```console\n{block}```\n", tmp_path)
+
+
+def test_steps_share_a_directory_and_take_several_lines(tmp_path: Path) -> None:
+    text = "```console\n$ cat > note <<'END'\n> one\n> two\n> END\n```\nand\n```console\n$ cat note; exit 3\none\n…\n(exit 3)\n```\n"
+    follow(text, tmp_path)
+    follow("```console\n$ make nothing\n```\n", tmp_path)
