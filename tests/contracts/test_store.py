@@ -237,6 +237,17 @@ def test_rows_are_listed_by_prefix_from_a_start(store: Store) -> None:
     assert [cell.row for cell in store.scan_rows(Q, b"d:", start=b"d:c")] == [b"d:c"] * 3
 
 
+def test_rows_are_scanned_backwards_too(store: Store) -> None:
+    put(store, 1, *((row, b"f", bytes([n]), b"") for row in ODD for n in range(2)))
+    columns = [(row, b"f", bytes([n])) for row in sorted(ODD, reverse=True) for n in (1, 0)]
+    assert [cell[:3] for cell in store.scan_rows(Q, reverse=True)] == columns
+    for start in (b"a", b"a\x00zz", b"\xff"):
+        below = [column for column in columns if column[0] <= start]
+        assert [cell[:3] for cell in store.scan_rows(Q, start=start, reverse=True)] == below
+    begins = [column for column in columns if column[0].startswith(b"a")]
+    assert [cell[:3] for cell in store.scan_rows(Q, b"a", reverse=True)] == begins
+
+
 def test_a_scan_does_not_see_a_batch_that_comes_after_it_began(store: Store) -> None:
     put(store, 1, *((b"r", b"f", bytes([n]), b"old") for n in range(100)))
     scan = store.scan(Q, b"r")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")])
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -44,7 +44,7 @@ def _steps_of_block(lines: list[str]) -> Iterator[Step]:
             step = Step(line[2:])
             continue
         assert step, f"a console block begins with a command, not with {line!r}"
-        if line.startswith("> ") and not step.output:
+        if (line == ">" or line.startswith("> ")) and not step.output:
             step.command += "\n" + line[2:]
         elif ending := _EXIT.fullmatch(line):
             step.exit_code = int(ending[1])
@@ -130,7 +130,30 @@ def test_a_wrong_example_is_noticed(block: str, tmp_path: Path) -> None:
         follow(f"```console\n{block}```\n", tmp_path)
 
 
-def test_steps_share_a_directory_and_take_several_lines(tmp_path: Path) -> None:
-    text = "```console\n$ cat > note <<'END'\n> one\n> two\n> END\n```\nand\n```console\n$ cat note; exit 3\none\n…\n(exit 3)\n```\n"
-    follow(text, tmp_path)
-    follow("```console\n$ make nothing\n```\n", tmp_path)
+MANY_LINES = """
+```console
+$ cat > note <<'END'
+> one
+>
+> two
+> END
+```
+
+```console
+$ cat note; exit 3
+one
+
+two
+(exit 3)
+$ echo three
+three
+```
+"""
+
+
+def test_steps_share_a_directory_and_may_have_many_lines(tmp_path: Path) -> None:
+    follow(MANY_LINES, tmp_path)
+
+
+def test_blocks_that_begin_with_make_are_not_run(tmp_path: Path) -> None:
+    follow("```console\n$ make nothing\n$ false\n```\n", tmp_path)

@@ -69,6 +69,14 @@ def domain_info(domain: bytes) -> bytes:
     return b"".join((_F, b"dm:%02x:" % base_of(domain), domain, _INFO))
 
 
+def totals(base: int) -> bytes:
+    return b"".join((_F, b"tm:%02x" % base, _INFO))
+
+
+def totals_columns() -> list[Column]:
+    return [Column(b"tm:%02x" % base, INFO, b"") for base in range(BASES)]
+
+
 def page_column(uri: bytes, qualifier: bytes) -> Column:
     """A column of a page's row, in `fluo` or in `query`."""
     return Column(b"p:" + uri, PAGE, qualifier)

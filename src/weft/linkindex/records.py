@@ -93,6 +93,22 @@ class DomainInfo(NamedTuple):
         return cls(int(pages), int(references))
 
 
+class Totals(NamedTuple):
+    """What is known of all domains of one base: how many there are, their uris, and references to those."""
+
+    domains: int = 0
+    pages: int = 0
+    references: int = 0
+
+    def encode(self) -> bytes:
+        return b"%d %d %d" % self
+
+    @classmethod
+    def decode(cls, data: bytes) -> Totals:
+        domains, pages, references = data.split()
+        return cls(int(domains), int(pages), int(references))
+
+
 UNKNOWN_URI: Final = UriInfo()
 UNKNOWN_DOMAIN: Final = DomainInfo()
 

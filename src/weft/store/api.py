@@ -133,8 +133,10 @@ class Reader(Protocol):
         """The names of the rows that begin with `prefix`, in order from `start` on; a step a row, however wide."""
         ...
 
-    def scan_rows(self, table: Table, prefix: bytes = b"", *, start: bytes | None = None) -> Iterator[Cell]:
-        """Every cell of the rows that begin with `prefix`, in order, from row `start` on."""
+    def scan_rows(
+        self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
+    ) -> Iterator[Cell]:
+        """Every cell of the rows that begin with `prefix`, in order, from row `start` on, in either direction."""
         ...
 
     def refresh(self) -> None:

@@ -7,6 +7,8 @@ bytes they hold.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 END = b"\x00\x01"
 _ESCAPED_ZERO = b"\x00\xff"
 
@@ -65,6 +67,7 @@ def split_value(stored: bytes) -> tuple[int, bytes]:
     return int.from_bytes(stored[1:end], "big"), stored[end:]
 
 
+@lru_cache(maxsize=8_192)
 def descending(count: int) -> bytes:
     """A count as bytes of which the larger sorts first; self-delimiting, up to 254 bytes of number.
 

@@ -51,15 +51,16 @@ class _Rows:
             for rows, range_seq in self.deleted
         )
 
-    def between(self, first: Column, reverse: bool = False) -> Iterator[Cell]:
-        """Cells from `first` on, inclusive, in the given direction."""
-        at = bisect_left(self.order, first)
-        if reverse:
-            at += at < len(self.order) and self.order[at] == first
-            columns = reversed(self.order[:at])
-        else:
-            columns = iter(self.order[at:])
-        return (cell for column in columns if (cell := self.cell(column)) is not None)
+    def all(self) -> Iterator[Cell]:
+        return (cell for column in self.order if (cell := self.cell(column)) is not None)
+
+    def of_row(self, row: bytes) -> Iterator[Cell]:
+        for column in self.order[bisect_left(self.order, Column(row)) :]:
+            if column.row != row:
+                return
+            cell = self.cell(column)
+            if cell is not None:
+                yield cell
 
 
 class MemoryStore:
@@ -93,8 +94,8 @@ class MemoryStore:
             raise ValueError("prefix and start choose qualifiers of one family: name the family")
         wanted = [
             cell
-            for cell in self._tables[table].between(Column(row))
-            if cell.row == row and (family is None or cell.family == family) and cell.qualifier.startswith(prefix)
+            for cell in self._tables[table].of_row(row)
+            if (family is None or cell.family == family) and cell.qualifier.startswith(prefix)
         ]
         if start is not None:
             wanted = [c for c in wanted if (c.qualifier <= start if reverse else c.qualifier >= start)]
@@ -103,9 +104,13 @@ class MemoryStore:
     def rows(self, table: Table, prefix: bytes = b"", *, start: bytes | None = None) -> Iterator[bytes]:
         return iter(dict.fromkeys(cell.row for cell in self.scan_rows(table, prefix, start=start)))
 
-    def scan_rows(self, table: Table, prefix: bytes = b"", *, start: bytes | None = None) -> Iterator[Cell]:
-        first = Column(max(prefix, start or b""))
-        return (cell for cell in list(self._tables[table].between(first)) if cell.row.startswith(prefix))
+    def scan_rows(
+        self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
+    ) -> Iterator[Cell]:
+        wanted = [cell for cell in self._tables[table].all() if cell.row.startswith(prefix)]
+        if start is not None:
+            wanted = [cell for cell in wanted if (cell.row <= start if reverse else cell.row >= start)]
+        return iter(wanted[::-1] if reverse else wanted)
 
     def write(self, batch: Batch, seq: int) -> None:
         if seq < 1:
@@ -132,7 +137,7 @@ class MemoryStore:
         raise BatchRefused("memory", f"a store in memory has no files to copy to {target}")
 
     def statistics(self) -> Mapping[str, int]:
-        cells = sum(1 for rows in self._tables.values() for _ in rows.between(Column(b"")))
+        cells = sum(1 for rows in self._tables.values() for _ in rows.all())
         return {"last_seq": self._last_seq, "cells": cells}
 
     def close(self) -> None:

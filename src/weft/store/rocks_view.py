@@ -61,8 +61,14 @@ class RocksView:
             iterator.seek(after(row_key(table.byte, row)))
         self._check(iterator.status)
 
-    def scan_rows(self, table: Table, prefix: bytes = b"", *, start: bytes | None = None) -> Iterator[Cell]:
-        return self._forward(*_row_bounds(table, prefix, start))
+    def scan_rows(
+        self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
+    ) -> Iterator[Cell]:
+        if not reverse:
+            return self._forward(*_row_bounds(table, prefix, start))
+        return self._backward(
+            rows_key(table.byte, prefix), None if start is None else after(row_key(table.byte, start))
+        )
 
     def refresh(self) -> None:
         """Nothing to do: the writer sees what it wrote."""

@@ -1,0 +1,85 @@
+"""What the query and domains tables hold, as a pure function of state; an update is the difference between two results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from weft.linkindex import keys
+from weft.linkindex.records import DomainInfo, UriInfo
+from weft.linkindex.updates import Updates
+
+Cells: TypeAlias = dict[bytes, bytes | None]
+"""Encoded key -> value, None to delete."""
+
+
+def uri_cells(uri: bytes, domain: bytes, info: UriInfo) -> dict[bytes, bytes]:
+    """All that the query table holds because of a uri's info."""
+    references, _, docs = info
+    if not (references or docs):
+        return {}
+    count = b"%d" % references
+    return {
+        keys.incount(uri): count,
+        keys.score(uri): b"%d" % (references + docs),
+        keys.rank(domain, references, uri): count,
+        keys.total(references, uri): count,
+    }
+
+
+def domain_cells(domain: bytes, info: DomainInfo) -> dict[bytes, bytes]:
+    """All that the query and domains tables hold because of a domain's info."""
+    pages, references = info
+    if not pages:
+        return {}
+    return {
+        keys.pagecount(domain): b"%d" % pages,
+        keys.by_pages(pages, domain): info.encode(),
+        keys.by_references(references, domain): info.encode(),
+    }
+
+
+def difference(before: Mapping[bytes, bytes], after: Mapping[bytes, bytes]) -> Cells:
+    """What to write so that `after` stands where `before` stood."""
+    cells: Cells = dict.fromkeys(before.keys() - after.keys())
+    cells.update({key: value for key, value in after.items() if before.get(key) != value})
+    return cells
+
+
+def query_cells(updates: Updates) -> Cells:
+    """What a round changes in the query and domains tables."""
+    cells: Cells = {keys.query_cur(uri): cur or None for uri, cur in updates.pages}
+    inlink = keys.inlink
+    # In order: a reference may have come and gone in one round.
+    cells.update(
+        {
+            inlink(target, source): anchor if step >= 0 else None
+            for target, _, source, step, _, anchor, _ in updates.links
+        }
+    )
+    for uri, domain, before, after in updates.uris:
+        write_uri_difference(cells, uri, domain, before, after)
+    for domain, was, is_now in updates.domains:
+        cells.update(difference(domain_cells(domain, was), domain_cells(domain, is_now)))
+    return cells
+
+
+def write_uri_difference(cells: Cells, uri: bytes, domain: bytes, before: UriInfo, after: UriInfo) -> None:
+    """difference(uri_cells(before), uri_cells(after)), written out: there is one for nearly every link."""
+    (was, _, had_docs), (references, _, docs) = before, after
+    existed, exists = was or had_docs, references or docs
+    moved = was != references
+    if existed and (moved or not exists):
+        cells[keys.rank(domain, was, uri)] = None
+        cells[keys.total(was, uri)] = None
+    if not exists:
+        if existed:
+            cells[keys.incount(uri)] = cells[keys.score(uri)] = None
+        return
+    count = b"%d" % references
+    if moved or not existed:
+        cells[keys.rank(domain, references, uri)] = count
+        cells[keys.total(references, uri)] = count
+        cells[keys.incount(uri)] = count
+    if not existed or was + had_docs != references + docs:
+        cells[keys.score(uri)] = b"%d" % (references + docs)

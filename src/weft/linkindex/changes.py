@@ -1,0 +1,95 @@
+"""The history of references: which ones came, went or changed their words, and when."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+from zstandard import ZstdCompressor, ZstdDecompressor
+
+from weft.linkindex.cells import Cells
+from weft.linkindex.updates import LinkChange
+from weft.store.encoding import END
+from weft.store.tables import Table
+
+NAMES: Final = {1: "new", -1: "lost", 0: "anchor"}
+LINK, BLOCK = b"link", b"block"
+
+_U, _D, _A = (Table.CHANGES.byte + row for row in (b"u:", b"d:", b"a:"))
+_LINK, _BLOCK = END + LINK + END, END + BLOCK + END
+_LATEST: Final = 2**64 - 1
+
+
+class Change(NamedTuple):
+    """One event: at `at` (milliseconds since 1970), `source` began or ceased to reference `target`, or in other words."""
+
+    at: int
+    step: int
+    source: bytes
+    target: bytes
+    anchor: bytes
+
+
+def newest_first(number: int) -> bytes:
+    """A time or seq as bytes of which the larger sorts first."""
+    return (_LATEST - number).to_bytes(8, "big")
+
+
+def split_newest_first(data: bytes) -> tuple[int, bytes]:
+    return _LATEST - int.from_bytes(data[:8], "big"), data[8:]
+
+
+def history_cells(changes: Sequence[LinkChange], seq: int) -> Cells:
+    """A cell per event in its target's row; one block for each domain and one for all, so that both can be read alone."""
+    if not changes:
+        return {}
+    moments = {at: _LINK + newest_first(at) for at in {change[6] for change in changes}}
+    cells: Cells = {
+        b"".join((_U, target, moments[at], source)): b"%d %b" % (step, anchor)
+        for target, _, source, step, _, anchor, at in changes
+    }
+    by_domain: defaultdict[bytes, list[LinkChange]] = defaultdict(list)
+    for change in changes:
+        by_domain[change[1]].append(change)
+    number = newest_first(seq)
+    pack = _Packer()
+    for domain, events in by_domain.items():
+        cells[b"".join((_D, domain, _BLOCK, number))] = pack.block(events)
+    cells[b"".join((_A, _BLOCK, number))] = pack.block(changes)
+    return cells
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(list[LinkChange]).decode
+_LONGEST_BLOCK: Final = 1 << 30
+
+
+class _Packer:
+    def __init__(self) -> None:
+        self._compress = ZstdCompressor(level=1).compress
+
+    def block(self, changes: Sequence[LinkChange]) -> bytes:
+        """Events behind the time of the newest, so that old blocks can be passed over unread."""
+        return b"%d " % max(change[6] for change in changes) + self._compress(_encode(changes))
+
+
+def block_time(block: bytes) -> int:
+    """When the newest event of a block happened."""
+    return int(block[: block.index(b" ")])
+
+
+def read_block(block: bytes) -> list[Change]:
+    """The events of a block, the newest first."""
+    packed = block[block.index(b" ") + 1 :]
+    found = _decode(ZstdDecompressor().decompress(packed, max_output_size=_LONGEST_BLOCK))
+    events = [Change(at, step, source, target, anchor) for target, _, source, step, _, anchor, at in found]
+    return sorted(events, key=lambda event: (-event.at, event.source, event.target))
+
+
+def read_link(target: bytes, qualifier: bytes, value: bytes) -> Change:
+    """An event from its target's row."""
+    at, source = split_newest_first(qualifier)
+    step, _, anchor = value.partition(b" ")
+    return Change(at, int(step), source, target, anchor)

@@ -1,0 +1,42 @@
+"""DomainObserver: the domain map. Counts the uris that exist in a domain and the references to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from weft.linkindex.keys import base_of
+from weft.linkindex.records import UNKNOWN_DOMAIN, DomainInfo, Totals
+from weft.linkindex.updates import DomainUpdate, UriUpdate
+
+
+def combine_domains(updates: Iterable[UriUpdate]) -> dict[bytes, DomainInfo]:
+    """By how much each domain changes; one that does not is not there."""
+    pages: dict[bytes, int] = {}
+    references: dict[bytes, int] = {}
+    for _, domain, before, after in updates:
+        started = (after[0] or after[2]) and not (before[0] or before[2])
+        stopped = (before[0] or before[2]) and not (after[0] or after[2])
+        pages[domain] = pages.get(domain, 0) + bool(started) - bool(stopped)
+        references[domain] = references.get(domain, 0) + after[0] - before[0]
+    return {d: DomainInfo(pages[d], references[d]) for d in pages if pages[d] or references[d]}
+
+
+def observe_domains(deltas: Mapping[bytes, DomainInfo], known: Mapping[bytes, DomainInfo]) -> list[DomainUpdate]:
+    updates: list[DomainUpdate] = []
+    for domain, delta in deltas.items():
+        before = known.get(domain, UNKNOWN_DOMAIN)
+        updates.append((domain, before, DomainInfo(before[0] + delta[0], before[1] + delta[1])))
+    return updates
+
+
+def observe_totals(updates: Iterable[DomainUpdate], known: Mapping[int, Totals]) -> dict[int, Totals]:
+    """The totals of each base in which a domain changed."""
+    after: dict[int, Totals] = {}
+    for domain, was, is_now in updates:
+        base = base_of(domain)
+        domains, pages, references = after.get(base) or known.get(base) or Totals()
+        started = bool(is_now.pages) - bool(was.pages)
+        after[base] = Totals(
+            domains + started, pages + is_now.pages - was.pages, references + is_now.references - was.references
+        )
+    return after

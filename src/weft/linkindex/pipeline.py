@@ -1,0 +1,97 @@
+"""The observers joined: pages go in, and when `apply` returns every table is exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from weft.config.index_sections import IndexSettings
+from weft.errors import StoreError, UsageError
+from weft.linkindex.cells import query_cells
+from weft.linkindex.changes import history_cells
+from weft.linkindex.loaded import LoadedPage
+from weft.linkindex.round import Plan, Rules, plan_round
+from weft.linkindex.state import IndexState
+from weft.store.api import Batch, Column, Reader, Store
+from weft.store.encoding import cell_key
+from weft.store.tables import Table
+
+_COUNT = Column(b"index", b"setting", b"count")
+"""Which references the tables count: written with the first round, changed only by a rebuild."""
+
+
+class Applied(NamedTuple):
+    """What a round did."""
+
+    seq: int
+    changed: int
+    unchanged: int
+    ignored: int
+    links: int
+    """References that came, went or changed."""
+
+
+class LinkIndex:
+    """The one owner of an embedded index: every round is one atomic batch, so a reader never sees half a page."""
+
+    def __init__(self, store: Store, settings: IndexSettings) -> None:
+        self._store, self._settings = store, settings
+        self._state = IndexState(store)
+        self._rules = Rules(external_only=settings.count == "external")
+        self._is_marked = check_count(store, settings.count)
+
+    def apply(self, pages: Iterable[LoadedPage], notes: Mapping[bytes, bytes | None] | None = None) -> Applied:
+        """Take a round of pages, and `notes` (encoded cells, such as how far an import is) in the same batch."""
+        plan = plan_round(self._state, pages, rules=self._rules)
+        seq = self._store.last_seq + 1
+        batch = self._batch(plan, seq)
+        batch.add(notes or {})
+        if batch:
+            self._commit(batch, seq, plan)
+        sorted_out = plan.pages
+        return Applied(
+            seq=self._store.last_seq,
+            changed=len(sorted_out.changed),
+            unchanged=len(sorted_out.unchanged),
+            ignored=sorted_out.ignored,
+            links=len(plan.updates.links),
+        )
+
+    def _batch(self, plan: Plan, seq: int) -> Batch:
+        batch = Batch()
+        batch.add(plan.cells)
+        batch.add(query_cells(plan.updates))
+        if self._settings.history:
+            batch.add(history_cells(plan.updates.links, seq))
+        return batch
+
+    def _commit(self, batch: Batch, seq: int, plan: Plan) -> None:
+        if not self._is_marked:
+            batch.add(count_cell(self._settings.count))
+        try:
+            self._store.write(batch, seq)
+        except StoreError:
+            self._state.forget()
+            raise
+        self._is_marked = True
+        self._state.remember(plan.uris, plan.domains)
+
+
+def counted(reader: Reader) -> str | None:
+    """Which references the tables count; None before the first page."""
+    cell = reader.get(Table.META, [_COUNT])[0]
+    return cell.value.decode() if cell else None
+
+
+def count_cell(count: str) -> dict[bytes, bytes | None]:
+    return {cell_key(Table.META.byte, *_COUNT): count.encode()}
+
+
+def check_count(reader: Reader, wanted: str) -> bool:
+    """Whether the tables say what they count; raises if it is not what the settings want."""
+    found = counted(reader)
+    if found is not None and found != wanted:
+        raise UsageError(
+            f'index.count is "{wanted}", but the tables count "{found}" references; `weft rebuild` makes them agree'
+        )
+    return found is not None

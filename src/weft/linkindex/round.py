@@ -1,0 +1,125 @@
+"""One round of an owner: pages and messages in, a plan and messages out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from weft.linkindex import keys
+from weft.linkindex.cells import Cells
+from weft.linkindex.domains import combine_domains, observe_domains, observe_totals
+from weft.linkindex.loaded import LoadedPage
+from weft.linkindex.loader import Sorted, newest, sort_out
+from weft.linkindex.pages import NOTHING_BEFORE, Difference, difference
+from weft.linkindex.records import DomainInfo, UriInfo, Version, compress_doc, encode_since
+from weft.linkindex.state import IndexState
+from weft.linkindex.updates import LinkChange, Updates
+from weft.linkindex.uris import add_docs, combine, observe_uris
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a round decided; nothing has happened yet."""
+
+    cells: Cells = field(default_factory=dict)
+    """The observers' own cells and the docs; the rest follows from `updates`."""
+    updates: Updates = field(default_factory=Updates)
+    outgoing: list[LinkChange] = field(default_factory=list)
+    """References to uris of other owners."""
+    pages: Sorted = field(default_factory=Sorted)
+
+    @property
+    def uris(self) -> dict[bytes, UriInfo]:
+        return {uri: after for uri, _, _, after in self.updates.uris}
+
+    @property
+    def domains(self) -> dict[bytes, DomainInfo]:
+        return {domain: after for domain, _, after in self.updates.domains}
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How an owner counts, and what is its own."""
+
+    external_only: bool = False
+    """Whether references inside one domain are left out."""
+    owns: Callable[[bytes], bool] | None = None
+    """Whether a domain is this owner's; None: everything is."""
+
+
+def plan_round(
+    state: IndexState, pages: Iterable[LoadedPage], messages: Sequence[LinkChange] = (), rules: Rules | None = None
+) -> Plan:
+    """Decide what `pages` (this owner's) and `messages` (to this owner, in order) do to the index."""
+    rules = rules or Rules()
+    plan = Plan()
+    best = newest(pages)
+    known = state.versions(list(best))
+    plan.pages = sort_out(best, known)
+    changes, docs = _observe_pages(plan, state, known, rules)
+    own = [*messages, *changes]
+    deltas = combine(own)
+    for uri, domain, step in docs:
+        add_docs(deltas, uri, domain, step)
+    plan.updates.links = own
+    plan.updates.uris = observe_uris(deltas, state.uris({uri: delta.domain for uri, delta in deltas.items()}))
+    of_domains = combine_domains(plan.updates.uris)
+    plan.updates.domains = observe_domains(of_domains, state.domains(list(of_domains)))
+    _add_infos(plan)
+    for base, totals in observe_totals(plan.updates.domains, state.totals() if of_domains else {}).items():
+        plan.cells[keys.totals(base)] = totals.encode() if totals.domains else None
+    return plan
+
+
+def _observe_pages(
+    plan: Plan, state: IndexState, known: Mapping[bytes, Version], rules: Rules
+) -> tuple[list[LinkChange], list[tuple[bytes, bytes, int]]]:
+    """Put the pages' own cells into the plan; return changes of own references, and content that came or went."""
+    own: list[LinkChange] = []
+    docs: list[tuple[bytes, bytes, int]] = []
+    befores = state.befores([page.uri for page in plan.pages.changed if page.uri in known])
+    for page in plan.pages.unchanged:
+        plan.cells[_version_key(page)] = page.version.encode()
+    for page in plan.pages.changed:
+        before = befores.get(page.uri)
+        found = difference(page, before or NOTHING_BEFORE)
+        _add_page(plan, page, found, is_known=page.uri in known)
+        own += _route(plan, page, found.changes, rules)
+        if (before is not None) == page.is_gone:
+            docs.append((page.uri, page.domain, -1 if page.is_gone else 1))
+    return own, docs
+
+
+def _route(plan: Plan, page: LoadedPage, changes: list[LinkChange], rules: Rules) -> list[LinkChange]:
+    """The changes that count and are this owner's; those of other owners go into the plan's messages."""
+    if rules.external_only:
+        changes = [change for change in changes if change[1] != page.domain]
+    if rules.owns is None:
+        return changes
+    plan.outgoing += [change for change in changes if not rules.owns(change[1])]
+    return [change for change in changes if rules.owns(change[1])]
+
+
+def _add_page(plan: Plan, page: LoadedPage, found: Difference, *, is_known: bool) -> None:
+    cells: Cells = {
+        keys.page_version(page.uri): None if page.is_gone else page.version.encode(),
+        keys.page_gone(page.uri): page.version.encode() if page.is_gone else None,
+        keys.page_cur(page.uri): page.cur or None,
+        keys.page_since(page.uri): None if page.is_gone else encode_since(found.since),
+        keys.doc(page.uri): compress_doc(page.doc) if page.doc else None,
+    }
+    # Of a page that was never known there is nothing to delete, and a delete costs as much as a put.
+    plan.cells.update(cells if is_known else {key: value for key, value in cells.items() if value is not None})
+    plan.updates.pages.append((page.uri, page.cur))
+
+
+def _version_key(page: LoadedPage) -> bytes:
+    return keys.page_gone(page.uri) if page.is_gone else keys.page_version(page.uri)
+
+
+def _add_infos(plan: Plan) -> None:
+    for uri, domain, _, after in plan.updates.uris:
+        exists = after.references or after.docs
+        plan.cells[keys.uri_info(domain, uri)] = after.encode() if exists else None
+    for domain, _, total in plan.updates.domains:
+        plan.cells[keys.domain_info(domain)] = total.encode() if total.pages else None

@@ -1,0 +1,48 @@
+"""UriObserver: the uri map. Combines changes of references and of content per uri."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from weft.linkindex.records import UNKNOWN_URI, UriInfo
+from weft.linkindex.updates import LinkChange, UriUpdate
+
+
+@dataclass(slots=True)
+class UriDelta:
+    """By how much a uri's info changes."""
+
+    domain: bytes
+    references: int = 0
+    plain: int = 0
+    docs: int = 0
+
+
+def combine(changes: Iterable[LinkChange]) -> dict[bytes, UriDelta]:
+    """All changes of a round, per target."""
+    deltas: dict[bytes, UriDelta] = {}
+    for target, domain, _, step, plain, _, _ in changes:
+        delta = deltas.get(target)
+        if delta is None:
+            deltas[target] = UriDelta(domain, step, plain)
+        else:
+            delta.references += step
+            delta.plain += plain
+    return deltas
+
+
+def add_docs(deltas: dict[bytes, UriDelta], uri: bytes, domain: bytes, step: int) -> None:
+    """Add a page whose content came (+1) or went (-1); beside a reference to itself, not in its place."""
+    deltas.setdefault(uri, UriDelta(domain)).docs += step
+
+
+def observe_uris(deltas: Mapping[bytes, UriDelta], known: Mapping[bytes, UriInfo]) -> list[UriUpdate]:
+    """The uris whose info changes, from what it was to what it is."""
+    updates: list[UriUpdate] = []
+    for uri, delta in deltas.items():
+        before = known.get(uri, UNKNOWN_URI)
+        after = UriInfo(before[0] + delta.references, before[1] + delta.plain, before[2] + delta.docs)
+        if after != before:
+            updates.append((uri, delta.domain, before, after))
+    return updates
