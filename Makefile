@@ -38,7 +38,7 @@ test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not long' $(TESTS)
 
 test-long: setup
-	$(BIN)/python -m pytest -m long $(TESTS)
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -m long $(TESTS)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -19,8 +18,8 @@ DOCUMENTED_OPTION = re.compile(r"^\| `(-[^ `]+)", re.MULTILINE)
 
 
 def command(name: str) -> click.Command:
-    found = import_module(COMMANDS[name][0]).run
-    assert isinstance(found, click.Command)
+    found = weft.get_command(click.Context(weft), name)
+    assert found is not None
     return found
 
 

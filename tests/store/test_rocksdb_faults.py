@@ -193,6 +193,40 @@ def test_a_damaged_table_file_is_an_error_and_never_a_shorter_answer(path: Path)
         assert_whole(reader)
 
 
+@pytest.mark.parametrize("opened", [RocksStore, RocksReader])
+def test_a_missing_or_shortened_table_file_is_an_error(path: Path, opened: type[RocksStore | RocksReader]) -> None:
+    with RocksStore(filled(path), TINY) as store:
+        store.flush()
+    table = max(path.glob("*.sst"), key=lambda file: file.stat().st_size)
+    whole = table.read_bytes()
+    for content in (None, whole[:-1], whole[: len(whole) // 2], bytes(len(whole))):
+        if content is None:
+            table.unlink()
+        else:
+            table.write_bytes(content)
+        with pytest.raises(StoreCorrupt, match="damaged"):
+            opened(path, TINY)
+    table.write_bytes(whole)
+    with opened(path, TINY) as store:
+        assert assert_whole(store) == 50
+
+
+def test_damage_anywhere_in_a_table_file_is_an_error_or_harmless(path: Path) -> None:
+    with RocksStore(filled(path, 5), TINY) as store:
+        store.flush()
+    table = max(path.glob("*.sst"), key=lambda file: file.stat().st_size)
+    whole = table.read_bytes()
+    errors = 0
+    for position in range(0, len(whole) - 4, 7):
+        table.write_bytes(whole[:position] + b"\x55\xaa\x55\xaa" + whole[position + 4 :])
+        try:
+            with RocksReader(path, TINY) as reader:
+                assert assert_whole(reader) == 5
+        except StoreCorrupt:
+            errors += 1
+    assert errors > 10
+
+
 def test_a_damaged_log_is_an_error_and_never_a_silent_loss(path: Path) -> None:
     with RocksStore(path) as store:
         for seq in range(1, 50):

@@ -20,6 +20,7 @@ def run(invocation: Invocation, as_json: bool) -> None:
     from weft.config import starter
 
     home = invocation.home
+    invocation.load()  # a setting that cannot stand is told before anything is made
     is_new = home.make(starter())
     with invocation.writer() as store:
         seq = store.last_seq

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.errors import UsageError
 from weft.home import Home
 
 if TYPE_CHECKING:
-    from weft.config import Loaded
+    from weft.answers.index import Index
+    from weft.config import Loaded, Settings
+    from weft.config.index_sections import StoreSettings
+    from weft.model.url import UrlRules
     from weft.store.rocksdb import RocksReader, RocksStore
 
 DEFAULT_HOME = "weft-data"
@@ -40,13 +44,19 @@ class Invocation:
         """The store of an existing home, to read from."""
         from weft.store.rocksdb import RocksReader
 
-        return RocksReader(self.home.require().store, self.load().settings.store)
+        return RocksReader(self.home.require().store, _embedded(self.load().settings))
+
+    def index(self) -> Index:
+        """The answers of an existing home."""
+        from weft.answers.index import Index
+
+        return Index(self.reader(), rules_of(self.load().settings))
 
     def writer(self) -> RocksStore:
         """The store of an existing home, as its one writer."""
         from weft.store.rocksdb import RocksStore
 
-        return RocksStore(self.home.require().store, self.load().settings.store)
+        return RocksStore(self.home.require().store, _embedded(self.load().settings))
 
 
 def _take_home(context: click.Context, _: click.Parameter, value: Path | None) -> None:
@@ -96,6 +106,18 @@ def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
         return made
 
     return declare
+
+
+def _embedded(settings: Settings) -> StoreSettings:
+    if settings.store.url != "rocksdb:":
+        raise UsageError("store.url names a Cassandra cluster, which this version cannot use yet; expected rocksdb:")
+    return settings.store
+
+
+def rules_of(settings: Settings) -> UrlRules:
+    from weft.model.url import UrlRules
+
+    return UrlRules(settings.url.strip, settings.url.max_length)
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -14,15 +14,24 @@ from weft import __version__, failpoints
 from weft.cli.invocation import shared_options
 from weft.errors import WeftError
 
-# name: (module, one line for `weft --help`). A command's module is imported only when it runs.
+# name: (module, function in it, one line for `weft --help`). A module is imported only when its command runs.
 COMMANDS = {
-    "demo": ("weft.cli.demo", "Show what weft does, with the documents' sample."),
-    "init": ("weft.cli.init", "Make a home for a new weft."),
-    "url": ("weft.cli.url", "Tell a URL's identity: uri, domain, normalised form."),
-    "scan": ("weft.cli.scan", "Print the cells of a table."),
-    "config": ("weft.cli.config", "Print the settings in force and where each came from."),
-    "bench": ("weft.cli.bench", "Measure weft against others (in a source checkout)."),
-    "completion": ("weft.cli.completion", "Print the script that completes weft's commands in a shell."),
+    "demo": ("weft.cli.demo", "run", "Show what weft does, with the documents' sample."),
+    "init": ("weft.cli.init", "run", "Make a home for a new weft."),
+    "import": ("weft.cli.load", "run", "Load pages from files."),
+    "top": ("weft.cli.ask", "top", "Which pages are referenced most, of all or of a domain."),
+    "links": ("weft.cli.ask", "links", "Who references a page, with what words."),
+    "page": ("weft.cli.ask", "page", "What is known of a page."),
+    "domains": ("weft.cli.ask", "domains", "Which domains are known, the largest first."),
+    "changes": ("weft.cli.ask", "changes", "Which references came and went."),
+    "url": ("weft.cli.url", "run", "Tell a URL's identity: uri, domain, normalised form."),
+    "scan": ("weft.cli.scan", "run", "Print the cells of a table."),
+    "verify": ("weft.cli.check", "verify", "Compute every table anew and compare."),
+    "rebuild": ("weft.cli.check", "rebuild", "Compute every table anew and put right what differs."),
+    "digest": ("weft.cli.check", "digest", "One hash over all that the index says."),
+    "config": ("weft.cli.config", "run", "Print the settings in force and where each came from."),
+    "bench": ("weft.cli.bench", "run", "Measure weft against others (in a source checkout)."),
+    "completion": ("weft.cli.completion", "run", "Print the script that completes weft's commands in a shell."),
 }
 
 
@@ -35,12 +44,13 @@ class Weft(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        found: click.Command = import_module(COMMANDS[cmd_name][0]).run
+        module, function, _ = COMMANDS[cmd_name]
+        found: click.Command = getattr(import_module(module), function)
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
 
 
 @click.group(cls=Weft, name="weft", params=shared_options(), context_settings={"max_content_width": 100})

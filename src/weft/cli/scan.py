@@ -40,14 +40,18 @@ def run(invocation: Invocation, table: str, row: str, limit: int, as_json: bool)
         for line in drawn(chosen, shown):
             click.echo(line)
         if limit and next(cells, None) is not None:
-            click.echo(f"there is more than {limit} cells; --limit 0 prints all", err=True)
+            click.echo(f"there are more than {limit} cells; --limit 0 prints all", err=True)
 
 
 def drawn(table: Table, cells: Iterable[Cell]) -> Iterator[str]:
     """The cells as the documents print tables."""
     remaining = iter(cells)
-    while page := list(islice(remaining, _PAGE)):
+    page = list(islice(remaining, _PAGE))
+    while True:
         yield from aligned(HEADER, list(_without_repeats(table, page)), widest=60)
+        page = list(islice(remaining, _PAGE))
+        if not page:
+            return
 
 
 def _without_repeats(table: Table, cells: Iterable[Cell]) -> Iterator[tuple[str, ...]]:

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.model.url import UrlRefused, UrlRules
 
 
@@ -19,8 +19,7 @@ def run(context: click.Context, urls: tuple[str, ...], as_json: bool) -> None:
 
     A URL without a scheme means https. A refused URL is told with its reason, and the exit code is 1.
     """
-    settings = context.ensure_object(Invocation).load().settings.url
-    rules = UrlRules(settings.strip, settings.max_length)
+    rules = rules_of(context.ensure_object(Invocation).load().settings)
     items = [_identity(rules, given) for given in urls]
     if as_json:
         click.echo(json.dumps({"count": len(items), "items": items}))

@@ -104,6 +104,15 @@ class LimitsSettings:
     links_per_page: int = key(10_000, "Links taken from one page.", Between(0, 1_000_000), "links")
     anchor_chars: int = key(256, "Length at which an anchor text is cut.", Between(0, 65_536), "characters")
     title_chars: int = key(512, "Length at which a title is cut.", Between(0, 65_536), "characters")
+    # Four bytes a character: the largest text is half of what a stored doc may unpack to.
+    text_chars: int = key(MIB, "Length at which the text of a page is cut.", Between(0, 8 * MIB), "characters")
+    line_bytes: int = key(
+        16 * MIB,
+        "Longest line of an imported file; longer ones are skipped.",
+        Between(KIB, GIB),
+        "bytes",
+        reader="import",
+    )
     parse_seconds: float = key(5.0, "Longest duration of parsing one page.", Between(0.1, 3600), "seconds")
     # The sitemap protocol's 50 MB is 52,428,800 bytes.
     sitemap_bytes: int = key(50 * MIB, "Largest sitemap, decoded.", Between(KIB, GIB), "bytes")

@@ -1,4 +1,4 @@
-"""What the query and domains tables hold, as a pure function of state; an update is the difference between two results."""
+"""What the query and domains tables hold, as a pure function of state; an update is the difference of two results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def difference(before: Mapping[bytes, bytes], after: Mapping[bytes, bytes]) -> C
 
 def query_cells(updates: Updates) -> Cells:
     """What a round changes in the query and domains tables."""
-    cells: Cells = {keys.query_cur(uri): cur or None for uri, cur in updates.pages}
+    cells: Cells = {keys.query_cur(uri): cur or None for uri, _, cur in updates.pages}
     inlink = keys.inlink
     # In order: a reference may have come and gone in one round.
     cells.update(

@@ -23,7 +23,7 @@ _LATEST: Final = 2**64 - 1
 
 
 class Change(NamedTuple):
-    """One event: at `at` (milliseconds since 1970), `source` began or ceased to reference `target`, or in other words."""
+    """One event: at `at` (milliseconds since 1970) `source` began, ceased or reworded its reference to `target`."""
 
     at: int
     step: int
@@ -41,8 +41,11 @@ def split_newest_first(data: bytes) -> tuple[int, bytes]:
     return _LATEST - int.from_bytes(data[:8], "big"), data[8:]
 
 
-def history_cells(changes: Sequence[LinkChange], seq: int) -> Cells:
-    """A cell per event in its target's row; one block for each domain and one for all, so that both can be read alone."""
+def history_cells(changes: Sequence[LinkChange], seq: int, part: bytes = b"") -> Cells:
+    """A cell per event in its target's row, and one block of events for each domain and for all.
+
+    `part` tells blocks of one seq apart, where a round is exported in parts.
+    """
     if not changes:
         return {}
     moments = {at: _LINK + newest_first(at) for at in {change[6] for change in changes}}
@@ -53,7 +56,7 @@ def history_cells(changes: Sequence[LinkChange], seq: int) -> Cells:
     by_domain: defaultdict[bytes, list[LinkChange]] = defaultdict(list)
     for change in changes:
         by_domain[change[1]].append(change)
-    number = newest_first(seq)
+    number = newest_first(seq) + part
     pack = _Packer()
     for domain, events in by_domain.items():
         cells[b"".join((_D, domain, _BLOCK, number))] = pack.block(events)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -17,9 +18,9 @@ from weft.linkindex.records import (
     encode_page,
     pack_doc,
 )
-from weft.model.domain import reversed_domain
-from weft.model.links import join_links
-from weft.model.url import PageUrl, UrlRules, identity_of
+from weft.model.domain import Domain, reversed_domain
+from weft.model.links import PageLinks, join_links
+from weft.model.url import PageUrl, Uri, UrlRules, identity_of
 
 
 class Outlinks(NamedTuple):
@@ -69,31 +70,50 @@ def load_page(
     One reference per target: the first anchor text wins. Links that cannot name a page are left out.
     """
     joined = join_links(rules, base or page.url, [link.href for link in links])
-    first = dict(reversed(list(zip(joined.uris, range(len(joined.uris)), strict=True))))
-    rows = sorted(first.values())
-    found = [links[joined.positions[row]] for row in rows]
-    outlinks = [Outlink(joined.urls[row], link.anchor, link.rel) for row, link in zip(rows, found, strict=True)]
+    return load_joined(page, fetched, joined, [link.anchor for link in links], [link.rel for link in links], doc)
+
+
+def load_joined(
+    page: PageUrl, fetched: int, joined: PageLinks, anchors: Sequence[str], rels: Sequence[str], doc: Doc
+) -> LoadedPage:
+    """Like load_page, for links that were joined before; `anchors` and `rels` are in the order of their hrefs."""
+    rows = _rows_of_first(joined.uris)
+    found = [joined.positions[row] for row in rows]
+    words = [anchors[position] for position in found]
+    outlinks = list(map(Outlink, [joined.urls[row] for row in rows], words, [rels[position] for position in found]))
     cur = encode_page(PageRecord(url=page.url, title=doc.title, outlinkcount=len(outlinks), outlinks=outlinks))
     packed = pack_doc(doc)
     return LoadedPage(
         uri=page.uri.encode(),
-        domain=reversed_domain(page.domain).encode(),
+        domain=_domain_key(page.domain),
         version=Version(fetched, blake2b(cur + b"\0" + packed, digest_size=16).digest()),
         cur=cur,
         doc=packed,
         outlinks=Outlinks(
             targets=[joined.uris[row].encode() for row in rows],
-            domains=[reversed_domain(joined.domains[row]).encode() for row in rows],
-            anchors=[link.anchor.encode() for link in found],
+            domains=[_domain_key(joined.domains[row]) for row in rows],
+            anchors=[anchor.encode() for anchor in words],
             plain=[joined.is_http[row] for row in rows],
         ),
     )
 
 
+def _rows_of_first(uris: Sequence[Uri]) -> Sequence[int]:
+    """Where each target stands for the first time, in order."""
+    if len(set(uris)) == len(uris):
+        return range(len(uris))
+    return sorted(dict(zip(reversed(uris), reversed(range(len(uris))), strict=True)).values())
+
+
+@lru_cache(maxsize=4_096)
+def _domain_key(domain: Domain) -> bytes:
+    # A page names the same few domains in most of its links, and so do its neighbours.
+    return reversed_domain(domain).encode()
+
+
 def load_gone(page: PageUrl, at: int) -> LoadedPage:
     """The knowledge that there is no such page (any more) at `at`."""
-    uri, domain = page.uri.encode(), reversed_domain(page.domain).encode()
-    return LoadedPage(uri, domain, Version(at, GONE_CONTENT), b"", b"", NO_OUTLINKS)
+    return LoadedPage(page.uri.encode(), _domain_key(page.domain), Version(at, GONE_CONTENT), b"", b"", NO_OUTLINKS)
 
 
 def outlinks_of(cur: bytes) -> Outlinks:
@@ -102,7 +122,7 @@ def outlinks_of(cur: bytes) -> Outlinks:
     known = [identity_of(link.url) for link in record.outlinks]
     return Outlinks(
         targets=[page.uri.encode() for page in known],
-        domains=[reversed_domain(page.domain).encode() for page in known],
+        domains=[_domain_key(page.domain) for page in known],
         anchors=[link.anchor.encode() for link in record.outlinks],
         plain=[link.url.startswith("http:") for link in record.outlinks],
     )

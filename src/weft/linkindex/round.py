@@ -110,7 +110,7 @@ def _add_page(plan: Plan, page: LoadedPage, found: Difference, *, is_known: bool
     }
     # Of a page that was never known there is nothing to delete, and a delete costs as much as a put.
     plan.cells.update(cells if is_known else {key: value for key, value in cells.items() if value is not None})
-    plan.updates.pages.append((page.uri, page.cur))
+    plan.updates.pages.append((page.uri, page.domain, page.cur))
 
 
 def _version_key(page: LoadedPage) -> bytes:

@@ -12,8 +12,8 @@ LinkChange: TypeAlias = tuple[bytes, bytes, bytes, int, int, bytes, int]
 one whose words or scheme changed; plain is the change in the number of references that say http; anchor is the text now
 (of a lost one: as it was); at is when the source was fetched. A plain tuple: there is one per link."""
 
-PageUpdate: TypeAlias = tuple[bytes, bytes]
-"""(uri, its new page:cur or nothing)"""
+PageUpdate: TypeAlias = tuple[bytes, bytes, bytes]
+"""(uri, its domain, its new page:cur or nothing)"""
 
 UriUpdate: TypeAlias = tuple[bytes, bytes, UriInfo, UriInfo]
 """(uri, its domain, before, after)"""

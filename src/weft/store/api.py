@@ -7,10 +7,10 @@ What an engine promises beyond that, it names in `capabilities`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Flag, auto
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 from weft.store.encoding import END, cell_key, row_key
 from weft.store.tables import Table
@@ -177,6 +177,20 @@ class Store(Reader, Protocol):
 
     def statistics(self) -> Mapping[str, int]:
         """Counts and sizes in bytes, for status pages."""
+        ...
+
+
+@runtime_checkable
+class BulkStore(Store, Protocol):
+    """A store that also takes more in one step than memory holds."""
+
+    def ingest(self, cells: Iterable[tuple[bytes, bytes | None]], seq: int, directory: Path) -> None:
+        """Apply `cells` as one atomic batch of any size; once this returns, no crash undoes it.
+
+        Encoded keys in strictly ascending order, each with its value or None for a delete. Sorted files are made in
+        `directory` first, which should be on the store's disk; those that a kill leaves there, the next ingest removes.
+        If that fails, the store is as it was and may go on. After StoreUnwritable see `write`.
+        """
         ...
 
 

@@ -58,12 +58,10 @@ def translated(path: Path, error: Exception) -> StoreError:
     """RocksDB's complaint as one of our errors; rocksdict raises plain Exceptions, so the text decides."""
     text = " ".join(str(error).split())
     if "No space left" in text:
-        return StoreUnwritable(
-            path, "the disk is full; make room and open the store again (nothing acknowledged is lost)"
-        )
+        return StoreUnwritable(path, "the disk is full; make room (nothing that was acknowledged is lost)")
     if "Read-only file system" in text or "Permission denied" in text:
         return StoreUnwritable(path, f"its files cannot be written ({_reason(text)})")
-    if "Corruption" in text or "CURRENT: does not exist" in text or "CURRENT: No such file" in text:
+    if "Corruption" in text or "CURRENT: does not exist" in text or "No such file" in text:
         return StoreCorrupt(path, f"its files are damaged ({text}); restore a checkpoint or rebuild")
     return StoreError(path, text)
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from rocksdict import AccessType, Checkpoint, Options, Rdict, WriteBatch, WriteOptions
 
 from weft import failpoints
 from weft.config.index_sections import StoreSettings
-from weft.errors import BatchRefused, StoreError, StoreUnwritable
+from weft.errors import BatchRefused, StoreError, StoreUnwritable, WeftError
 from weft.store import directory
 from weft.store.api import Batch, Capability, range_keys
 from weft.store.encoding import seq_prefix
+from weft.store.rocks_ingest import SortedFiles, moving_in
 from weft.store.rocks_options import engine_options, translated
 from weft.store.rocks_view import LAST_SEQ, RocksView
 
@@ -93,17 +94,43 @@ class RocksStore(RocksView):
                 raise OSError(f"No space left for RocksDB's background work, or it failed: see {self._path / 'LOG'}")
             time.sleep(0.005)
 
+    def ingest(self, cells: Iterable[tuple[bytes, bytes | None]], seq: int, directory: Path) -> None:
+        self._refuse_seq(seq)
+        folder = directory / f"{self._path.name}.ingest"
+        shutil.rmtree(folder, ignore_errors=True)  # left by a process that was killed
+        try:
+            folder.mkdir(parents=True)
+            files = SortedFiles(folder, engine_options(self._tuning), seq, self._tuning.max_value_bytes)
+            self._take_in(files.write(cells), seq)
+        except WeftError:
+            raise
+        except Exception as error:
+            raise translated(self._path, error) from error
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _take_in(self, files: list[str], seq: int) -> None:
+        try:
+            failpoints.point("store.ingest.before")
+            self._database.ingest_external_file(files, moving_in())
+            failpoints.point("store.ingest.after")
+        except Exception as error:
+            self._failure = translated(self._path, error)
+            raise self._failure from error
+        self._seq = seq
+
     def _refuse_bad(self, batch: Batch, seq: int) -> None:
-        if self._failure is not None:
-            raise StoreUnwritable(
-                self._path, f"an earlier write failed ({self._failure.problem}); open the store again"
-            )
-        if seq <= self._seq:
-            raise BatchRefused(self._path, f"seq {seq} is not above {self._seq}, the last one written here")
+        self._refuse_seq(seq)
         largest = max(map(len, filter(None, batch.cells.values())), default=0)
         limit = self._tuning.max_value_bytes
         if largest > limit:
             raise BatchRefused(self._path, f"a value of {largest:,} bytes is over the limit of {limit:,}")
+
+    def _refuse_seq(self, seq: int) -> None:
+        if self._failure is not None:
+            raise StoreUnwritable(self._path, f"an earlier write failed, open the store again: {self._failure.problem}")
+        if seq <= self._seq:
+            raise BatchRefused(self._path, f"seq {seq} is not above {self._seq}, the last one written here")
 
     def _prepare(self, batch: Batch, seq: int) -> WriteBatch:
         prepared = WriteBatch(raw_mode=True)
@@ -171,10 +198,30 @@ class RocksReader(RocksView):
 
     def __init__(self, path: Path, tuning: StoreSettings | None = None) -> None:
         directory.check(path)
-        super().__init__(path, _open_beside_writer(path, engine_options(tuning or StoreSettings())))
+        self._options = options = engine_options(tuning or StoreSettings())
+        # A secondary passes over files that are missing or damaged and shows an older store; a read-only opening
+        # tells. So that one comes first.
+        _open_beside_writer(path, options, lambda _: AccessType.read_only(False)).close()
+        super().__init__(path, _open_beside_writer(path, options, AccessType.secondary))
         self.refresh()
 
     def refresh(self) -> None:
+        self._catch_up()
+        while self._hides_ingested():
+            replaced, self._database = self._database, _open_beside_writer(self._path, self._options, AccessType.secondary)
+            replaced.close()
+            self._catch_up()
+
+    def _hides_ingested(self) -> bool:
+        """Whether cells replayed from the log hide newer ones in files.
+
+        RocksDB looks a key up in the former first, and drops them only when the writer's next log has an entry: ingested
+        files make none. Iterators see the newest of both. All batches write one cell, so it tells.
+        """
+        newest = next(self._forward(LAST_SEQ, None), None)
+        return newest is not None and newest.seq != self.last_seq
+
+    def _catch_up(self) -> None:
         """RocksDB reads its list of files first and then the log. If the writer flushes in between and removes that
         log, batches are missing until the list is read again: so again, until no flush came in between."""
         for _ in range(_TRIES):
@@ -201,17 +248,17 @@ def _forget_binding_notes(path: Path) -> None:
     notes.symlink_to("/dev/null")
 
 
-def _open_beside_writer(path: Path, options: Options) -> Rdict:
-    """Open as RocksDB's secondary. The writer may remove a log between our listing it and opening it: then again."""
+def _open_beside_writer(path: Path, options: Options, access: Callable[[str], AccessType]) -> Rdict:
+    """The writer may remove a file between our reading its name and opening it: then again."""
     for attempt in range(1, _TRIES + 1):
         scratch = tempfile.mkdtemp(prefix="weft-reader-")
         try:
-            return Rdict(str(path), options, access_type=AccessType.secondary(scratch))
+            return Rdict(str(path), options, access_type=access(scratch))
         except Exception as error:
-            is_passing = "No such file" in str(error) and "Corruption" not in str(error) and (path / "CURRENT").exists()
-            if attempt == _TRIES or not is_passing:
+            if attempt == _TRIES or "No such file" not in str(error) or not (path / "CURRENT").exists():
                 raise translated(path, error) from error
         finally:
             # It holds only RocksDB's notes to itself, already open: gone now, it cannot be left behind by a kill.
             shutil.rmtree(scratch, ignore_errors=True)
+        time.sleep(0.005)
     raise AssertionError("the last attempt returns or raises")

@@ -1,0 +1,183 @@
+"""The questions: which pages are referenced most, by whom, with what words, and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self, TypeVar
+
+from weft.answers.history import domain_history, page_history
+from weft.answers.objects import (
+    DomainItem,
+    DomainListing,
+    Listing,
+    PageAnswer,
+    PageListing,
+    TopItem,
+    moment,
+)
+from weft.answers.paging import Page
+from weft.answers.paging import page as paged
+from weft.answers.references import inlinks, outlinks
+from weft.answers.view import View, guessed_url
+from weft.errors import NotKnown, UsageError
+from weft.linkindex import keys
+from weft.linkindex.records import DomainInfo, UriInfo, Version, decode_address
+from weft.model.domain import Domain, plain_domain, reversed_domain
+from weft.model.url import PageUrl, Uri, UrlRules
+from weft.store.api import Cell, Column, Reader
+from weft.store.encoding import split_descending
+from weft.store.tables import Table
+
+MOST = 10_000
+"""Items that one answer may hold."""
+
+SomeListing = TypeVar("SomeListing", bound=Listing)
+
+
+class Index:
+    """Answers from one view of the store. Between two answers call `refresh` to see what was committed since."""
+
+    def __init__(self, reader: Reader, rules: UrlRules) -> None:
+        self._view, self._rules = View(reader), rules
+
+    def refresh(self) -> None:
+        self._view.reader.refresh()
+
+    def close(self) -> None:
+        self._view.reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def top(self, domain: str | None = None, *, limit: int = 20, cursor: str | None = None) -> Listing:
+        """The pages that are referenced by the most pages, of all or of one domain."""
+        if domain is not None:
+            return self._top_of(self._domain(domain), limit, cursor)
+        found = paged(self._view.rows_scan(Table.QUERY, b"t:"), lambda cell: cell.row, _bounded(limit), cursor)
+        items = self._top_items([split_descending(cell.row[2:]) for cell in found.items])
+        return self._listing(Listing, found, items, self._view.totals().pages)
+
+    def _top_of(self, domain: Domain, limit: int, cursor: str | None) -> DomainListing:
+        row = b"d:" + reversed_domain(domain).encode()
+        pages = self._view.value(Table.QUERY, Column(row, keys.DOMAIN, keys.PAGECOUNT))
+        if pages is None:
+            raise NotKnown(f"no page of {domain} is known; `weft domains` lists the domains that are")
+        scan = self._view.row_scan(Table.QUERY, row, keys.RANK)
+        found = paged(scan, lambda cell: cell.qualifier, _bounded(limit), cursor)
+        items = self._top_items([split_descending(cell.qualifier) for cell in found.items])
+        return self._listing(DomainListing, found, items, int(pages), domain=domain)
+
+    def _top_items(self, ranked: Sequence[tuple[int, bytes]]) -> list[TopItem]:
+        uris = [Uri(uri.decode()) for _, uri in ranked]
+        infos = self._view.infos(uris)
+        return [
+            TopItem(uri, url, references, references + info.docs, bool(info.docs))
+            for uri, url, info, (references, _) in zip(uris, self._view.urls(uris, infos), infos, ranked, strict=True)
+        ]
+
+    def links(self, url: str, *, out: bool = False, limit: int = 20, cursor: str | None = None) -> PageListing:
+        """The pages that reference this one, with what words and since when; or (`out`) those that it references."""
+        page = self._rules.identify_typed(url)
+        info = self._view.info(page)
+        if not (info.references or info.docs):
+            raise _not_known(page)
+        if out:
+            found, total = outlinks(self._view, page.uri, _bounded(limit), cursor)
+        else:
+            found, total = inlinks(self._view, page.uri, _bounded(limit), cursor), info.references
+        shown = self._view.urls([page.uri], [info])[0]
+        return self._listing(
+            PageListing, found, found.items, total, uri=page.uri, url=shown, references=info.references
+        )
+
+    def page(self, url: str) -> PageAnswer:
+        """All that is known of a page, crawled or not."""
+        page = self._rules.identify_typed(url)
+        info = self._view.info(page)
+        cur, version, gone = (
+            self._view.value(Table.FLUO, keys.page_column(page.uri.encode(), name))
+            for name in (keys.CUR, keys.VERSION, keys.GONE)
+        )
+        if not (info.references or info.docs or gone):
+            raise _not_known(page)
+        return self._page_answer(page, info, cur, version, gone)
+
+    def _page_answer(
+        self, page: PageUrl, info: UriInfo, cur: bytes | None, version: bytes | None, gone: bytes | None
+    ) -> PageAnswer:
+        record = decode_address(cur) if cur else None
+        seen = version or gone
+        return PageAnswer(
+            seq=self._view.seq,
+            uri=page.uri,
+            url=record.url if record else guessed_url(page.uri, info),
+            domain=page.domain,
+            references=info.references,
+            score=info.references + info.docs,
+            crawled=bool(info.docs),
+            state="crawled" if info.docs else "gone" if gone else "known",
+            fetched=moment(Version.decode(seen).fetched) if seen else None,
+            title=record.title if record else None,
+            outlinkcount=record.outlinkcount if record else None,
+            next_due=None,
+            counting=self._view.counting,
+        )
+
+    def domains(self, by: str = "pages", *, limit: int = 20, cursor: str | None = None) -> Listing:
+        """The domains, by the number of their known pages or by references to them."""
+        if by not in ("pages", "references"):
+            raise UsageError(f"domains cannot be listed by {by!r}; expected pages or references")
+        scan = self._view.rows_scan(Table.DOMAINS, b"p:" if by == "pages" else b"r:")
+        found = paged(scan, lambda cell: cell.row, _bounded(limit), cursor)
+        return self._listing(Listing, found, list(map(_domain_item, found.items)), self._view.totals().domains)
+
+    def changes(
+        self, of: str | None = None, *, since: int | None = None, limit: int = 20, cursor: str | None = None
+    ) -> Listing:
+        """References that came, went or changed their words, newest first: to a page, to a domain's pages, or all.
+
+        `of` is a URL, or a bare name for a domain; `since` is in milliseconds since 1970.
+        """
+        if of is not None and ("/" in of or "?" in of):
+            target = self._rules.identify_typed(of).uri.encode()
+            found = page_history(self._view.reader, target, since, _bounded(limit), cursor)
+        else:
+            domain = reversed_domain(self._domain(of)).encode() if of is not None else None
+            found = domain_history(self._view.reader, domain, since, _bounded(limit), cursor)
+        return self._listing(Listing, found, found.items, None)
+
+    def _listing(
+        self, kind: type[SomeListing], found: Page[Any], items: list[Any], total: int | None, **about: Any
+    ) -> SomeListing:
+        return kind(
+            seq=self._view.seq,
+            count=len(items),
+            total=total,
+            items=items,
+            next=found.next,
+            prev=found.prev,
+            counting=self._view.counting,
+            **about,
+        )
+
+    def _domain(self, text: str) -> Domain:
+        """The registrable domain that a person means by a name."""
+        return self._rules.identify_typed(text).domain
+
+
+def _bounded(limit: int) -> int:
+    if limit < 1:
+        raise UsageError(f"a limit of {limit} asks for nothing; expected 1 to {MOST}")
+    return min(limit, MOST)
+
+
+def _not_known(page: PageUrl) -> NotKnown:
+    return NotKnown(f"{page.url} is not known: nothing references it and it was never loaded")
+
+
+def _domain_item(cell: Cell) -> DomainItem:
+    domain = split_descending(cell.row[2:])[1].decode()
+    return DomainItem(plain_domain(domain), *DomainInfo.decode(cell.value))

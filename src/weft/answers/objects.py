@@ -1,0 +1,90 @@
+"""The answers as objects: the same fields in Python, in JSON and over HTTP."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+
+class TopItem(msgspec.Struct, frozen=True):
+    uri: str
+    url: str
+    references: int
+    score: int
+    crawled: bool
+
+
+class LinkItem(msgspec.Struct, frozen=True):
+    """A page that references, or is referenced, and with what words."""
+
+    uri: str
+    url: str
+    anchor: str
+    since: str | None
+    rel: str = ""
+
+
+class DomainItem(msgspec.Struct, frozen=True):
+    domain: str
+    pagecount: int
+    references: int
+
+
+class ChangeItem(msgspec.Struct, frozen=True):
+    at: str
+    change: str
+    source: str
+    target: str
+    anchor: str
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of items, true for the index at `seq`; `total` counts the items of all pages, where that is known."""
+
+    seq: int
+    count: int
+    total: int | None
+    items: list[Any]
+    next: str | None
+    prev: str | None
+    counting: str
+    """Which references count: all, or external ones."""
+
+
+class PageListing(Listing, frozen=True, kw_only=True):
+    """A listing about one page."""
+
+    uri: str
+    url: str
+    references: int
+
+
+class DomainListing(Listing, frozen=True, kw_only=True):
+    """A listing about one domain."""
+
+    domain: str
+
+
+class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    seq: int
+    uri: str
+    url: str
+    domain: str
+    references: int
+    score: int
+    crawled: bool
+    state: str
+    """crawled, known (by references only) or gone."""
+    fetched: str | None
+    title: str | None
+    outlinkcount: int | None
+    next_due: str | None
+    counting: str
+
+
+def moment(milliseconds: int) -> str:
+    """A time as text: UTC, to the second unless it is finer."""
+    at = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return at.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds").replace("+00:00", "Z")

@@ -1,0 +1,64 @@
+"""Pages of a long listing: keyset cursors, forward and backward, that stay right while the listing changes."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from weft.errors import UsageError
+
+Item = TypeVar("Item")
+Item_co = TypeVar("Item_co", covariant=True)
+
+
+class Scan(Protocol[Item_co]):
+    """A listing in order of its items' keys, from `start` on (inclusive), in either direction."""
+
+    def __call__(self, start: bytes | None, *, reverse: bool) -> Iterator[Item_co]: ...
+
+
+class Page(NamedTuple, Generic[Item]):
+    items: list[Item]
+    next: str | None
+    prev: str | None
+
+
+def page(scan: Scan[Item], key_of: Callable[[Item], bytes], limit: int, cursor: str | None) -> Page[Item]:
+    """The `limit` items after (or before) `cursor`, or the first ones; cursors lead on where there is more."""
+    key, backwards = _decode(cursor) if cursor else (None, False)
+    items = list(islice(_beyond(scan, key_of, key, reverse=backwards), limit))
+    if backwards:
+        items.reverse()
+    if not items:
+        return Page([], None, None)
+    first, last = key_of(items[0]), key_of(items[-1])
+    return Page(
+        items,
+        next=_encode(">", last) if _has_more(scan, key_of, last, reverse=False) else None,
+        prev=_encode("<", first) if _has_more(scan, key_of, first, reverse=True) else None,
+    )
+
+
+def _beyond(scan: Scan[Item], key_of: Callable[[Item], bytes], key: bytes | None, *, reverse: bool) -> Iterator[Item]:
+    return (item for item in scan(key, reverse=reverse) if key is None or key_of(item) != key)
+
+
+def _has_more(scan: Scan[Item], key_of: Callable[[Item], bytes], key: bytes, *, reverse: bool) -> bool:
+    return next(_beyond(scan, key_of, key, reverse=reverse), None) is not None
+
+
+def _encode(direction: str, key: bytes) -> str:
+    return urlsafe_b64encode(direction.encode() + key).decode().rstrip("=")
+
+
+def _decode(cursor: str) -> tuple[bytes, bool]:
+    try:
+        data = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+    except (NotBase64, ValueError):
+        data = b""
+    if data[:1] not in (b"<", b">"):
+        raise UsageError(f"{cursor!r} is no cursor; expected the value of `next` or `prev` of an earlier answer")
+    return data[1:], data[:1] == b"<"

@@ -1,0 +1,126 @@
+"""`weft top`, `links`, `page`, `domains`, `changes`: the questions, asked from a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+import msgspec
+
+from weft.answers.objects import Listing
+from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.tables import aligned
+
+UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+def paging(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every listing."""
+    limit = click.option("--limit", default=20, type=click.IntRange(1, 10_000), help="Items to print.")
+    cursor = click.option("--cursor", metavar="CURSOR", help="Go on where an earlier answer's `next` or `prev` says.")
+    return limit(cursor(as_json(function)))
+
+
+@command("top")
+@click.option("--domain", metavar="DOMAIN", help="Only pages of this domain.")
+@paging
+@click.pass_obj
+def top(invocation: Invocation, domain: str | None, limit: int, cursor: str | None, as_json: bool) -> None:
+    """Print the pages that are referenced by the most pages."""
+    with invocation.index() as index:
+        answer = index.top(domain, limit=limit, cursor=cursor)
+    rows = [(str(item.references), "yes" if item.crawled else "no", item.url) for item in answer.items]
+    of = f"pages of {domain}" if domain else "pages"
+    _tell(answer, as_json, ("references", "crawled", "url"), rows, f"{answer.total} {of} known")
+
+
+@command("links")
+@click.argument("url")
+@click.option("--out", is_flag=True, help="The pages that this one references, in its order.")
+@paging
+@click.pass_obj
+def links(invocation: Invocation, url: str, out: bool, limit: int, cursor: str | None, as_json: bool) -> None:
+    """Print the pages that reference URL, with their words and since when."""
+    with invocation.index() as index:
+        answer = index.links(url, out=out, limit=limit, cursor=cursor)
+    rows = [(item.since or "", item.url, item.anchor) for item in answer.items]
+    if out:
+        found = f"{answer.url} references {answer.total} pages"
+    else:
+        found = f"{answer.references} pages reference {answer.url}"
+    _tell(answer, as_json, ("since", "url", "anchor"), rows, found)
+
+
+@command("page")
+@click.argument("url")
+@as_json
+@click.pass_obj
+def page(invocation: Invocation, url: str, as_json: bool) -> None:
+    """Print what is known of the page at URL, also if it was never crawled."""
+    with invocation.index() as index:
+        answer = index.page(url)
+    if as_json:
+        click.echo(msgspec.json.encode(answer))
+        return
+    for name, value in msgspec.to_builtins(answer).items():
+        if value is not None:
+            shown = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
+            click.echo(f"{click.style(f'{name:<13}', bold=True)} {shown}")
+
+
+@command("domains")
+@click.option("--by", type=click.Choice(["pages", "references"]), default="pages", help="What the largest has most of.")
+@paging
+@click.pass_obj
+def domains(invocation: Invocation, by: str, limit: int, cursor: str | None, as_json: bool) -> None:
+    """Print the domains of which pages are known."""
+    with invocation.index() as index:
+        answer = index.domains(by, limit=limit, cursor=cursor)
+    rows = [(str(item.pagecount), str(item.references), item.domain) for item in answer.items]
+    _tell(answer, as_json, ("pages", "references", "domain"), rows, f"{answer.total} domains known")
+
+
+@command("changes")
+@click.argument("of", required=False, metavar="[URL|DOMAIN]")
+@click.option("--since", metavar="TIME", help="Only changes since then: 2026-01-31, 2026-01-31T12:00Z, 36h, 7d.")
+@paging
+@click.pass_obj
+def changes(
+    invocation: Invocation, of: str | None, since: str | None, limit: int, cursor: str | None, as_json: bool
+) -> None:
+    """Print references that are new, lost or reworded, newest first: to URL, to pages of DOMAIN, or all.
+
+    A bare name such as example.com means the domain; its front page is https://example.com/.
+    """
+    earliest = _milliseconds(since) if since else None
+    with invocation.index() as index:
+        answer = index.changes(of, since=earliest, limit=limit, cursor=cursor)
+    rows = [(item.at, item.change, item.source, item.target, item.anchor) for item in answer.items]
+    _tell(answer, as_json, ("at", "change", "source", "target", "anchor"), rows, f"{answer.count} changes shown")
+
+
+def _tell(answer: Listing, as_json: bool, header: Sequence[str], rows: Sequence[Sequence[str]], found: str) -> None:
+    if as_json:
+        click.echo(msgspec.json.encode(answer))
+        return
+    for line in aligned(header, rows, widest=72):
+        click.echo(line)
+    counting = "" if answer.counting == "all" else f", counting {answer.counting} references"
+    click.echo(click.style(f"{found} (seq {answer.seq}{counting})", dim=True))
+    for name in ("next", "prev"):
+        if getattr(answer, name):
+            click.echo(click.style(f"{name}: --cursor {getattr(answer, name)}", dim=True))
+
+
+def _milliseconds(text: str) -> int:
+    """A point in time: a date or time (UTC unless it says otherwise), or so long ago."""
+    if text[:-1].isdecimal() and text[-1] in UNITS:
+        moment = datetime.now(UTC) - timedelta(seconds=int(text[:-1]) * UNITS[text[-1]])
+        return int(moment.timestamp() * 1000)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no time; expected one such as 2026-01-31, 36h or 7d") from None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

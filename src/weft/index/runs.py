@@ -1,0 +1,67 @@
+"""How far an import is: kept in the same batch as what was loaded, so that both are true or neither."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import msgspec
+
+from weft.intake.files import Source
+from weft.intake.lines import BEGINNING, Position
+from weft.store.api import Column, Reader
+from weft.store.encoding import cell_key
+from weft.store.tables import Table
+
+
+class Run(msgspec.Struct, frozen=True):
+    """An import of one file that has not come to its end."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    started: int
+    """Milliseconds since 1970: the time of pages that have none of their own."""
+    line: int
+    offset: int
+
+    @property
+    def position(self) -> Position:
+        return Position(self.line, self.offset)
+
+
+_decode = msgspec.json.Decoder(Run).decode
+
+
+def begin(reader: Reader, source: Source, now: int) -> Run | None:
+    """The run that this import goes on with, if one over the same file was cut off; else a new one.
+
+    None for standard input, which cannot be read again.
+    """
+    if source.path is None or source.size is None or source.mtime_ns is None:
+        return None
+    path = str(source.path.resolve())
+    cell = reader.get(Table.META, [_column(path)])[0]
+    if cell is not None:
+        run = _decode(cell.value)
+        if (run.path, run.size, run.mtime_ns) == (path, source.size, source.mtime_ns):
+            return run
+    return Run(path, source.size, source.mtime_ns, now, *BEGINNING)
+
+
+def note(run: Run | None, reached: Position) -> dict[bytes, bytes | None]:
+    """The cell that says how far `run` is."""
+    if run is None:
+        return {}
+    moved = msgspec.structs.replace(run, line=reached.number, offset=reached.offset)
+    return {cell_key(Table.META.byte, *_column(run.path)): msgspec.json.encode(moved)}
+
+
+def forget(run: Run | None) -> dict[bytes, bytes | None]:
+    """What says that `run` came to its end: importing the same file again is a run of its own."""
+    return {cell_key(Table.META.byte, *_column(run.path)): None} if run else {}
+
+
+def _column(path: str) -> Column:
+    return Column(
+        b"import", b"run", blake2b(path.encode(errors="surrogateescape"), digest_size=16).hexdigest().encode()
+    )

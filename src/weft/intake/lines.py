@@ -1,0 +1,129 @@
+"""The lines of a source: numbered, with their place in the file, and never more of one in memory than a limit."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from zstandard import ZstdError
+
+from weft.errors import WeftError
+from weft.intake.blocks import Packed, blocks
+from weft.intake.files import Source
+
+
+class SourceDamaged(WeftError):  # noqa: N818 - the file's state, not a fault of ours
+    """A source that cannot be read to its end; every whole line before the break was given out."""
+
+    def __init__(self, source: Source, reached: Position, problem: str) -> None:
+        super().__init__(
+            f"{source.name}: {problem}; read up to line {reached.number} (byte {reached.offset:,} unpacked)"
+        )
+        self.source, self.reached, self.problem = source, reached, problem
+
+
+class Position(NamedTuple):
+    """The beginning of a line: its number, from 1, and its byte in what the file unpacks to, from 0."""
+
+    number: int
+    offset: int
+
+
+BEGINNING: Final = Position(1, 0)
+
+
+class Line(NamedTuple):
+    """A line without its line feed."""
+
+    number: int
+    offset: int
+    end: int
+    """Where the next line begins."""
+    data: bytes | None
+    """None when it is longer than the limit."""
+
+    @property
+    def after(self) -> Position:
+        """From where to read on when this line is done."""
+        return Position(self.number + 1, self.end)
+
+
+class Lines:
+    """The lines of `source` from `start` on; empty ones are left out, but have a number.
+
+    Takes memory for two lines of `limit` bytes. Iterating raises SourceDamaged behind the last whole line.
+    """
+
+    def __init__(self, source: Source, limit: int, start: Position = BEGINNING) -> None:
+        self._source, self._limit, self._start = source, limit, start
+        self._packed: Packed | None = None
+
+    @property
+    def bytes_read(self) -> int:
+        """How much of the file, as it is stored, was read: comparable to the source's size."""
+        return self._packed.bytes_read if self._packed else 0
+
+    def __iter__(self) -> Iterator[Line]:
+        line: Line | None = None
+        try:
+            with self._source.open() as file:
+                self._packed = Packed(file)
+                unpacked = blocks(self._packed, self._source.compression, self._start.offset)
+                for line in _cut(unpacked, self._limit, self._start):
+                    if line.data is None or (line.data and not line.data.isspace()):
+                        yield line
+        except (EOFError, OSError, zlib.error, ZstdError) as error:
+            reached = line.after if line else self._start
+            raise SourceDamaged(self._source, reached, _problem(error)) from error
+
+
+class _Unfinished:
+    """A line whose end was not read yet: kept up to `limit`, beyond that only measured."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        # Not a list of pieces: a pipe may give a byte at a time, and an object for each is far more than the limit.
+        self._data = bytearray()
+        self.length = 0
+
+    def add(self, piece: bytes) -> None:
+        self.length += len(piece)
+        if self.length > self._limit:
+            self._data.clear()
+        else:
+            self._data += piece
+
+    def finish(self, start: Position, feed: int) -> Line:
+        """The line that began at `start` and ends with `feed` bytes of line feed; the next one begins."""
+        data = bytes(self._data) if self.length <= self._limit else None
+        line = Line(*start, start.offset + self.length + feed, data)
+        self._data.clear()
+        self.length = 0
+        return line
+
+
+def _cut(unpacked: Iterator[bytes], limit: int, start: Position) -> Iterator[Line]:
+    """All lines, also empty ones."""
+    unfinished = _Unfinished(limit)
+    for block in unpacked:
+        *ended, begun = block.split(b"\n")
+        if ended:
+            unfinished.add(ended[0])
+            line = unfinished.finish(start, feed=1)
+            yield line
+            offset = line.end
+            for number, data in enumerate(ended[1:], line.number + 1):
+                end = offset + len(data) + 1
+                yield Line(number, offset, end, data if len(data) <= limit else None)
+                offset = end
+            start = Position(line.number + len(ended), offset)
+        unfinished.add(begun)
+    if unfinished.length:
+        yield unfinished.finish(start, feed=0)
+
+
+def _problem(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"it cannot be read: {error.strerror or error}"
+    return str(error) if isinstance(error, EOFError) else f"it is damaged: {error}"

@@ -1,0 +1,77 @@
+"""Making the derived cells what the pages call for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+from weft.linkindex.derived import Progress
+from weft.linkindex.external_sort import MEMORY
+from weft.linkindex.verify import Comparison
+from weft.store.api import Batch, BulkStore, Store
+
+Change = tuple[bytes, bytes | None]
+"""An encoded key and its new value; None deletes the cell."""
+
+BATCH_BYTES: Final = 64 << 20
+"""Changes up to this size are one batch; more of them go through sorted files, which memory does not bound."""
+
+
+def rebuild(
+    store: Store,
+    count: str,
+    directory: Path,
+    progress: Progress | None = None,
+    *,
+    memory: int = MEMORY,
+    batch_bytes: int = BATCH_BYTES,
+) -> int:
+    """Write what differs from the batch result, all at once; return how many cells that were.
+
+    Killed at any moment, it leaves the store as it was or as it should be. Nobody else may write meanwhile: the seq is
+    the one after those that were looked at, so that a store which moved on refuses it.
+    """
+    with store.snapshot() as view:
+        seq = view.last_seq + 1
+        comparison = Comparison(view, count, directory, progress, memory)
+        changes = ((difference.key, difference.expected) for difference in comparison)
+        if not isinstance(store, BulkStore):
+            return _write(store, list(changes), seq)
+        few = list(_first_bytes(changes, batch_bytes))
+        following = next(changes, None)
+        if following is None:
+            return _write(store, few, seq)
+        return _ingest(store, chain(few, [following], changes), seq, directory)
+
+
+def _write(store: Store, changes: list[Change], seq: int) -> int:
+    if changes:
+        batch = Batch()
+        batch.add(dict(changes))
+        store.write(batch, seq)
+    return len(changes)
+
+
+def _ingest(store: BulkStore, changes: Iterator[Change], seq: int, directory: Path) -> int:
+    number = 0
+
+    def counted() -> Iterator[Change]:
+        nonlocal number
+        for change in changes:
+            number += 1
+            yield change
+
+    store.ingest(counted(), seq, directory)
+    return number
+
+
+def _first_bytes(changes: Iterator[Change], limit: int) -> Iterator[Change]:
+    """Changes until they have `limit` bytes; the others stay where they are."""
+    size = 0
+    for key, value in changes:
+        yield key, value
+        size += len(key) + len(value or b"")
+        if size >= limit:
+            return

@@ -1,0 +1,279 @@
+"""The link index is exact: whatever comes in, in whatever order and batches, the tables equal the batch program's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from webs import RULES, Buckets, histories, newest_pages
+
+from weft.config.index_sections import IndexSettings
+from weft.errors import UsageError
+from weft.linkindex import keys
+from weft.linkindex.batch import expected_cells
+from weft.linkindex.cells import Cells, difference, uri_cells, write_uri_difference
+from weft.linkindex.exports import Exporter, ExportGap, dropped_cells, queue_cells
+from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page
+from weft.linkindex.pipeline import LinkIndex
+from weft.linkindex.records import Doc, UriInfo, read_doc
+from weft.linkindex.updates import Updates
+from weft.store.api import Batch, Reader
+from weft.store.encoding import cell_key
+from weft.store.memory import MemoryStore
+from weft.store.tables import Table
+
+DERIVED = {Table.FLUO: (b"um:", b"dm:"), Table.QUERY: (b"",), Table.DOMAINS: (b"",)}
+
+
+def derived(reader: Reader) -> dict[bytes, bytes]:
+    return {
+        cell_key(table.byte, *cell[:3]): cell.value
+        for table, prefixes in DERIVED.items()
+        for prefix in prefixes
+        for cell in reader.scan_rows(table, prefix)
+    }
+
+
+def assert_exact(reader: Reader, history: list[LoadedPage], tmp: Path, count: str = "all") -> None:
+    """The pages are the newest ones, the tables follow from them, and the docs are theirs."""
+    newest = newest_pages(history)
+    cells = {c.row[2:]: c.value for c in reader.scan_rows(Table.FLUO, b"p:") if c.qualifier == b"cur"}
+    assert cells == {uri: page.cur for uri, page in newest.items()}
+    assert derived(reader) == dict(expected_cells(reader, count, tmp))
+    docs = {cell.row[2:]: read_doc(cell.value) for cell in reader.scan_rows(Table.DOCS)}
+    assert docs.keys() == {uri for uri, page in newest.items() if page.doc}
+
+
+def batched(history: list[LoadedPage], random: Random) -> list[list[LoadedPage]]:
+    batches: list[list[LoadedPage]] = [[]]
+    for page in history:
+        if random.random() < 0.3:
+            batches.append([])
+        batches[-1].append(page)
+    return batches
+
+
+@given(history=histories, seed=st.integers(0, 10**6), count=st.sampled_from(["all", "external"]))
+def test_any_history_in_any_order_and_batches_is_exact_after_every_round(
+    tmp_path_factory: pytest.TempPathFactory, history: list[LoadedPage], seed: int, count: str
+) -> None:
+    random = Random(seed)
+    tmp = tmp_path_factory.mktemp("sort")
+    store = MemoryStore()
+    index = LinkIndex(store, IndexSettings(count=count))
+    played: list[LoadedPage] = []
+    for batch in batched(history, random):
+        index.apply(batch)
+        played += batch
+        assert_exact(store, played, tmp, count)
+    before = derived(store)
+    random.shuffle(history)
+    for batch in batched(history, random):
+        index.apply(batch)
+    assert derived(store) == before, "replaying any input changes nothing"
+
+
+@given(
+    history=histories,
+    seed=st.integers(0, 10**6),
+    count=st.sampled_from([1, 2, 7]),
+    queued=st.booleans(),
+    external=st.booleans(),
+)
+def test_many_owners_with_messages_between_them_end_exact_too(
+    tmp_path_factory: pytest.TempPathFactory,
+    history: list[LoadedPage],
+    seed: int,
+    count: int,
+    queued: bool,
+    external: bool,
+) -> None:
+    random = Random(seed)
+    buckets = Buckets(count, random, queued=queued, external_only=external)
+    for page in history:
+        buckets.offer(page)
+        while random.random() < 0.5:
+            buckets.step()
+    buckets.settle()
+    counting = "external" if external else "all"
+    assert_exact(buckets.store, history, tmp_path_factory.mktemp("sort"), counting)
+
+
+infos = st.builds(UriInfo, st.integers(0, 3), st.just(0), st.integers(0, 1))
+
+
+@given(infos, infos)
+def test_the_written_out_difference_of_a_uri_is_the_plain_one(before: UriInfo, after: UriInfo) -> None:
+    cells: Cells = {}
+    write_uri_difference(cells, b"com.a/x", b"com.a", before, after)
+    plain = difference(uri_cells(b"com.a/x", b"com.a", before), uri_cells(b"com.a/x", b"com.a", after))
+    assert cells == plain
+
+
+class Playground:
+    """One index in memory and short words to play with it."""
+
+    def __init__(self, tmp: Path, count: str = "all") -> None:
+        self.store, self._tmp, self._count = MemoryStore(), tmp, count
+        self.index = LinkIndex(self.store, IndexSettings(count=count))
+        self.history: list[LoadedPage] = []
+
+    def load(self, url: str, *links: str | RawLink, at: int = 1, text: str = "") -> None:
+        raw = [link if isinstance(link, RawLink) else RawLink(link, "words") for link in links]
+        self._apply(load_page(RULES, RULES.identify(url), at, raw, Doc(text=text)))
+
+    def delete(self, url: str, at: int) -> None:
+        self._apply(load_gone(RULES.identify(url), at))
+
+    def _apply(self, page: LoadedPage) -> None:
+        self.index.apply([page])
+        self.history.append(page)
+        assert_exact(self.store, self.history, self._tmp, self._count)
+
+    def info(self, uri: bytes, domain: bytes = b"com.c") -> UriInfo:
+        cell = self.store.get(Table.FLUO, [keys.uri_info_column(domain, uri)])[0]
+        return UriInfo.decode(cell.value) if cell else UriInfo()
+
+    def inlinks(self, uri: bytes) -> dict[bytes, bytes]:
+        return {cell.qualifier: cell.value for cell in self.store.scan(Table.QUERY, b"p:" + uri, b"inlinks")}
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Playground:
+    return Playground(tmp_path)
+
+
+def test_an_update_adds_and_removes_references(play: Playground) -> None:
+    play.load("https://a.com/", "https://c.com/", "https://b.com/")
+    play.load("https://a.com/", "https://c.com/", "https://d.com/", at=2)
+    assert play.info(b"com.c").references == 1
+    assert play.info(b"com.b", b"com.b") == UriInfo()
+    assert play.info(b"com.d", b"com.d").references == 1
+
+
+def test_an_older_page_is_ignored_and_the_same_time_settles_one_way(play: Playground, tmp_path: Path) -> None:
+    play.load("https://a.com/", "https://c.com/", at=5)
+    play.load("https://a.com/", "https://b.com/", at=4)
+    assert play.info(b"com.c").references == 1
+    other = Playground(tmp_path)
+    for one in (play, other):
+        for link in ("https://x.com/", "https://y.com/")[:: 1 if one is play else -1]:
+            one.load("https://a.com/", link, at=9)
+    assert derived(play.store) == derived(other.store)
+
+
+def test_an_unchanged_page_moves_its_version_so_that_a_late_one_loses(play: Playground) -> None:
+    play.load("https://a.com/", "https://c.com/", at=10)
+    play.load("https://a.com/", "https://c.com/", at=30)
+    play.load("https://a.com/", "https://b.com/", at=20)
+    assert play.info(b"com.c").references == 1
+
+
+def test_an_unchanged_page_costs_one_cell(play: Playground) -> None:
+    play.load("https://a.com/", "https://c.com/", "https://d.com/", at=1, text="long text")
+    seq = play.store.last_seq
+    play.load("https://a.com/", "https://c.com/", "https://d.com/", at=2, text="long text")
+    written = [cell for table in Table for cell in play.store.scan_rows(table) if cell.seq > seq]
+    assert [(cell.row, cell.qualifier) for cell in written] == [(b"p:com.a", b"version")]
+
+
+def test_a_page_that_links_to_itself_counts_both_ways(play: Playground) -> None:
+    play.load("https://c.com/", "https://c.com/")
+    assert play.info(b"com.c") == UriInfo(1, 0, 1)
+    play.delete("https://c.com/", at=2)
+    assert play.info(b"com.c") == UriInfo()
+
+
+def test_a_page_without_links_is_counted_once(play: Playground) -> None:
+    play.load("https://c.com/")
+    play.load("https://c.com/", at=2, text="other")
+    assert play.info(b"com.c") == UriInfo(0, 0, 1)
+
+
+def test_duplicate_links_are_one_reference_with_the_first_words(play: Playground) -> None:
+    play.load("https://a.com/", RawLink("https://c.com/", "first"), RawLink("http://c.com/#x", "second"))
+    assert play.inlinks(b"com.c") == {b"com.a": b"first"}
+    assert play.info(b"com.c") == UriInfo(1, 0, 0)
+
+
+def test_changed_words_and_scheme_reach_the_target(play: Playground) -> None:
+    play.load("https://a.com/", RawLink("https://c.com/", "old"))
+    play.load("https://a.com/", RawLink("http://c.com/", "new"), at=2)
+    assert play.inlinks(b"com.c") == {b"com.a": b"new"}
+    assert play.info(b"com.c") == UriInfo(1, 1, 0)
+
+
+def test_a_page_deleted_before_it_was_seen_leaves_no_trace_and_an_old_load_cannot_bring_it(play: Playground) -> None:
+    play.delete("https://c.com/", at=5)
+    play.delete("https://c.com/", at=6)
+    assert derived(play.store) == {}
+    play.load("https://c.com/", "https://a.com/", at=4)
+    assert derived(play.store) == {}
+    play.load("https://c.com/", "https://a.com/", at=7)
+    assert play.info(b"com.c") == UriInfo(0, 0, 1)
+
+
+def test_a_deleted_page_stays_known_while_others_reference_it(play: Playground) -> None:
+    play.load("https://a.com/", "https://c.com/")
+    play.load("https://c.com/", "https://a.com/")
+    play.delete("https://c.com/", at=2)
+    assert play.info(b"com.c") == UriInfo(1, 0, 0)
+    assert play.info(b"com.a", b"com.a") == UriInfo(0, 0, 1)
+
+
+def test_external_counting_leaves_out_references_inside_a_domain(tmp_path: Path) -> None:
+    play = Playground(tmp_path, "external")
+    play.load("https://www.c.com/", "https://c.com/", "https://a.com/")
+    assert play.info(b"com.c") == UriInfo()
+    assert play.inlinks(b"com.c") == {}
+    assert play.info(b"com.a", b"com.a").references == 1
+
+
+def test_counting_otherwise_than_the_tables_do_is_refused(play: Playground) -> None:
+    play.load("https://a.com/", "https://c.com/")
+    with pytest.raises(UsageError, match="weft rebuild"):
+        LinkIndex(play.store, IndexSettings(count="external"))
+
+
+def test_counts_beyond_32_bits_are_exact_and_sort_first(play: Playground) -> None:
+    batch = Batch()
+    batch.add({keys.uri_info(b"com.c", b"com.c"): UriInfo(2**40, 0, 0).encode()})
+    batch.add(dict(uri_cells(b"com.c", b"com.c", UriInfo(2**40, 0, 0))))
+    play.store.write(batch, 1)
+    play.index.apply([load_page(RULES, RULES.identify("https://a.com/"), 1, [RawLink("https://c.com/")], Doc())])
+    assert play.info(b"com.c").references == 2**40 + 1
+    first = next(play.store.scan_rows(Table.QUERY, b"t:"))
+    assert first.value == b"%d" % (2**40 + 1)
+
+
+def test_notes_are_written_with_the_round(play: Playground) -> None:
+    note = cell_key(Table.META.byte, b"import", b"", b"")
+    applied = play.index.apply([], {note: b"here"})
+    assert play.store.get(Table.META, [(b"import", b"", b"")])[0].seq == applied.seq
+    assert play.index.apply([]).seq == applied.seq, "nothing to do, nothing written"
+
+
+def test_an_exporter_that_fell_behind_what_was_dropped_is_told() -> None:
+    store = MemoryStore()
+    for seq in (1, 2, 3):
+        batch = Batch()
+        batch.add(queue_cells(Updates(pages=[(b"com.a", b"com.a", b"{}")]), seq, now=seq * 1000))
+        store.write(batch, seq)
+    base = keys.base_of(b"com.a")
+    seen: list[int] = []
+    exporter = Exporter("feed", store, lambda seq, _, updates: seen.append(seq) or {})
+    assert exporter.export(most=1) == 1
+    batch = Batch()
+    batch.add(dropped_cells(store, base, before=1500, most_bytes=10**6))
+    store.write(batch, 4)
+    assert exporter.export() == 2
+    assert seen == [1, 2, 3]
+    batch = Batch()
+    batch.add(dropped_cells(store, base, before=0, most_bytes=0))
+    store.write(batch, 5)
+    assert exporter.export() == 0
+    with pytest.raises(ExportGap, match="dropped up to seq 3"):
+        Exporter("other", store, lambda *_: {}).export()
