@@ -13,13 +13,13 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from rocksdict import Rdict, WriteBatch, WriteOptions
 
+from measuring import Stopwatch, disk_used, timed
 from weft.config.index_sections import StoreSettings
 from weft.store.api import Batch, Column
 from weft.store.encoding import cell_key, seq_prefix
@@ -30,6 +30,9 @@ from workload import Web
 
 Groups = list[tuple[bytes, bytes, dict[bytes, bytes]]]
 """(row, family, qualifier -> value), as a link index has them: combined per target before they are written."""
+
+
+Contestant = Callable[[Path, Iterator[Groups], Stopwatch], None]
 
 
 def groups_of(web: Web) -> Iterator[Groups]:
@@ -48,7 +51,7 @@ def groups_of(web: Web) -> Iterator[Groups]:
         yield groups
 
 
-def through_the_store(path: Path, batches: Iterator[Groups]) -> None:
+def through_the_store(path: Path, batches: Iterator[Groups], _: Stopwatch) -> None:
     with RocksStore(path) as store:
         for groups in batches:
             batch = Batch()
@@ -61,13 +64,13 @@ def _cells(groups: Groups) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:
     return ((row, family, qualifier, value) for row, family, values in groups for qualifier, value in values.items())
 
 
-def raw_rocksdict(path: Path, batches: Iterator[Groups]) -> None:
+def raw_rocksdict(path: Path, batches: Iterator[Groups], watch: Stopwatch) -> None:
     """The engine alone: keys and values ready and sorted, which is not timed."""
     database = Rdict(str(path), engine_options(StoreSettings(), create=True))
     synced = WriteOptions()
     synced.sync = True
     for number, groups in enumerate(batches, 1):
-        with untimed():
+        with watch.paused():
             ready = _ready(groups, number)
         batch = WriteBatch(raw_mode=True)
         for key, value in ready:
@@ -82,7 +85,7 @@ def _ready(groups: Groups, seq: int) -> list[tuple[bytes, bytes]]:
     return sorted(made.items())
 
 
-def sqlite(path: Path, batches: Iterator[Groups]) -> None:
+def sqlite(path: Path, batches: Iterator[Groups], _: Stopwatch) -> None:
     database = sqlite3.connect(path)
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("PRAGMA synchronous = FULL")
@@ -101,20 +104,6 @@ def sqlite(path: Path, batches: Iterator[Groups]) -> None:
     database.close()
 
 
-_uncounted = [0.0, 0.0]
-
-
-class untimed:  # noqa: N801 - reads as a statement
-    """Leave a piece of work out of the measurement."""
-
-    def __enter__(self) -> None:
-        self._began = time.perf_counter(), time.process_time()
-
-    def __exit__(self, *error: object) -> None:
-        _uncounted[0] += time.perf_counter() - self._began[0]
-        _uncounted[1] += time.process_time() - self._began[1]
-
-
 @dataclass
 class Result:
     name: str
@@ -124,14 +113,12 @@ class Result:
     disk: int
 
 
-def measure(name: str, write: Callable[[Path, Iterator[Groups]], None], batches: list[Groups], path: Path) -> Result:
-    _uncounted[:] = [0.0, 0.0]
-    wall, cpu = time.perf_counter(), time.process_time()
-    write(path, iter(batches))
-    wall, cpu = time.perf_counter() - wall - _uncounted[0], time.process_time() - cpu - _uncounted[1]
-    files = [path, *path.parent.glob(path.name + "-*")] if path.is_file() else path.rglob("*")
-    disk = sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink())
-    return Result(name, sum(1 for groups in batches for _ in _cells(groups)), wall, cpu, disk)
+def measure(name: str, write: Contestant, batches: list[Groups], path: Path) -> Result:
+    watch = Stopwatch()
+    write(path, iter(batches), watch)
+    watch.stop()
+    cells = sum(1 for groups in batches for _ in _cells(groups))
+    return Result(name, cells, watch.wall, watch.cpu, disk_used(path))
 
 
 def print_writes(results: list[Result]) -> None:
@@ -170,16 +157,10 @@ def print_reads(path: Path, web: Web) -> None:
     print(f"| cells scanned | {cells / whole:,.0f}/s |")
 
 
-def timed(call: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
-
-
 TURNS = 3
 """The machine is shared: the best of a few runs tells most about the code."""
 
-CONTESTANTS: dict[str, Callable[[Path, Iterator[Groups]], None]] = {
+CONTESTANTS: dict[str, Contestant] = {
     "raw rocksdict, cells ready and sorted": raw_rocksdict,
     "weft store": through_the_store,
     "SQLite (WAL, upsert)": sqlite,

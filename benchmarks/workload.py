@@ -1,4 +1,4 @@
-"""The pages that benchmarks load: 40 links each, to targets drawn by Zipf's law, the same for every contestant."""
+"""The pages that benchmarks load: 40 links each, to different targets drawn by Zipf's law, the same for all."""
 
 from __future__ import annotations
 
@@ -22,14 +22,18 @@ class Web:
         return b"com.site%05d.www/section%02d/page%07d.html" % (page % max(1, self.pages // 50), page % 37, page)
 
     def batches(self) -> Iterator[list[tuple[bytes, list[bytes]]]]:
-        """Batches of (page's uri, its targets' uris, without repeats)."""
+        """Batches of (page's uri, its targets' uris)."""
         random = np.random.default_rng(self.seed)
         names = [self.uri(page) for page in range(self.pages)]
         shuffled = random.permutation(self.pages)
         for first in range(0, self.pages, PAGES_PER_BATCH):
             count = min(PAGES_PER_BATCH, self.pages - first)
-            ranks = random.zipf(1.3, (count, LINKS_PER_PAGE)) % self.pages
+            ranks = random.zipf(1.3, (count, 4 * LINKS_PER_PAGE)) % self.pages
             yield [
-                (names[first + n], [names[target] for target in dict.fromkeys(shuffled[ranks[n]].tolist())])
+                (names[first + n], [names[target] for target in _distinct(shuffled[ranks[n]].tolist())])
                 for n in range(count)
             ]
+
+
+def _distinct(targets: list[int]) -> list[int]:
+    return list(dict.fromkeys(targets))[:LINKS_PER_PAGE]

@@ -10,35 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from commands import one_sentence, weft
 from weft.cli.main import COMMANDS
 from weft.store.api import Batch
 from weft.store.rocksdb import RocksStore
 from weft.store.tables import Table, ranked
 
 
-def weft(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
-    return subprocess.run(
-        [sys.executable, "-m", "weft", *arguments],
-        cwd=cwd,
-        env={**clean, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     assert weft("init", cwd=tmp_path).returncode == 0
     return tmp_path / "weft-data"
-
-
-def one_sentence(run: subprocess.CompletedProcess[str]) -> str:
-    assert run.stderr.startswith("weft: ")
-    assert run.stderr.count("\n") == 1, "an error is one line, without a traceback"
-    return run.stderr
 
 
 def test_help_lists_every_command(tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ def test_standard_input_is_a_source_of_which_nothing_is_known():
 
 def test_a_directory_means_all_pages_below_it_sorted(folder):
     write(folder, "d/b.jsonl", "d/a.NDJSON.zst", "d/sub/c.jsonl.gz", "d/sub/deep/d.ndjson", "d/a-b.jsonl.zst")
-    write(folder, "d/readme.md", "d/x.json", "d/.hidden.jsonl", "d/.git/e.jsonl", "d/jsonl", "d/.jsonl", "d/y.jsonl.bz2")
+    write(
+        folder, "d/readme.md", "d/x.json", "d/.hidden.jsonl", "d/.git/e.jsonl", "d/jsonl", "d/.jsonl", "d/y.jsonl.bz2"
+    )
     assert names(expand(["d"])) == [
         "d/a-b.jsonl.zst",
         "d/a.NDJSON.zst",

@@ -101,8 +101,7 @@ def until_damage(lines):
     """What comes before the break, and the break."""
     found = []
     with pytest.raises(SourceDamaged) as damage:
-        for line in lines:  # noqa: PERF402 - what was found so far must survive the error
-            found.append(line)
+        found.extend(lines)
     return found, damage.value
 
 
@@ -280,6 +279,14 @@ def test_gzip_cut_anywhere_gives_the_whole_lines_before_the_break(source, compre
         assert [line.data for line in lines] == whole_lines(unpacked_gzip(packed[:size]))
         assert damage.reached == (lines[-1].after if lines else BEGINNING)
         assert str(damage).startswith(f"{file.name}: it ends inside a gzip member; read up to line {len(lines) + 1} (")
+
+
+def test_gzip_cut_behind_a_few_bytes_that_mean_many_lines_gives_all_of_them(source, monkeypatch):
+    monkeypatch.setattr("weft.intake.blocks.BLOCK", 16)
+    packed = gzip.compress(b"a\n" * 3000)
+    for size in range(10, len(packed)):
+        lines, _ = until_damage(Lines(source(packed[:size]), LIMIT))
+        assert len(lines) == len(whole_lines(unpacked_gzip(packed[:size])))
 
 
 def unpacked_gzip(data):

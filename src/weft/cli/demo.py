@@ -8,28 +8,42 @@ from pathlib import Path
 import click
 
 from weft.cli.invocation import command
-from weft.cli.scan import drawn
+from weft.home import Home
 
 
 @command("demo")
-def run() -> None:
-    """Make a home in a temporary directory, store the documents' sample there and print its query table."""
+@click.argument("what", type=click.Choice(["sample"]), default="sample", metavar="[sample]")
+def run(what: str) -> None:
+    """Load the documents' sample, three pages, and print its tables as the documents do.
+
+    Everything happens in a temporary home, which is gone afterwards.
+    """
     from weft.config import starter
-    from weft.demo.sample import sample_batch
-    from weft.home import Home
+    from weft.config.index_sections import IndexSettings
+    from weft.demo.sample import drawn, fluo_lines, query_lines, sample_pages
+    from weft.linkindex.pipeline import LinkIndex
     from weft.store.rocksdb import RocksReader, RocksStore
-    from weft.store.tables import Table
 
     with tempfile.TemporaryDirectory(prefix="weft-demo-") as directory:
         home = Home(Path(directory))
         home.make(starter())
         with RocksStore(home.store) as store:
-            store.write(sample_batch(), store.last_seq + 1)
-            click.echo(
-                f"made a home in {home.path} and wrote the documents' sample as one batch, seq {store.last_seq}:\n"
-            )
+            applied = LinkIndex(store, IndexSettings()).apply(sample_pages())
+        click.echo(f"Loaded {applied.changed} pages with {applied.links} references into {home.path}.")
         with RocksReader(home.store) as reader:
-            for line in drawn(Table.QUERY, reader.scan_rows(Table.QUERY)):
-                click.echo(line)
-    click.echo("\nc.com is referenced most: 3 pages link to it. The temporary home is gone again.")
-    click.echo("Make your own with `weft init`, look into it with `weft scan query`.")
+            for title, lines in (("Fluo table", fluo_lines(reader)), ("Query table", query_lines(reader))):
+                click.echo(f"\n{title}\n")
+                for line in drawn(lines):
+                    click.echo(line)
+        _answer(home)
+    click.echo("\nThe temporary home is gone again. Make your own: `weft import FILE.jsonl`, then `weft top`.")
+
+
+def _answer(home: Home) -> None:
+    import weft
+
+    with weft.open(home.path) as index:
+        best = index.top(limit=1).items[0]
+        inlinks = index.links(best.url)
+    sources = ", ".join(item.url for item in inlinks.items)
+    click.echo(f"\nReferenced most: {best.url}, by {best.references} pages: {sources}")

@@ -51,7 +51,7 @@ def _load(invocation: Invocation, sources: list[Source], limit: int | None, *, s
     sizes = [source.size for source in sources]
     with invocation.writer() as store, Progress(None if None in sizes else sum(filter(None, sizes))) as progress:
         index = LinkIndex(store, settings.index)
-        importer = Importer(index, store, rules_of(settings), settings.limits, now=int(time.time() * 1000))
+        importer = Importer(index, store, rules_of(settings), settings, now=int(time.time() * 1000))
         listing = _Listing(progress)
         for number, source in enumerate(sources):
             done = sum(filter(None, sizes[:number]))

@@ -84,6 +84,9 @@ class IndexSettings:
     )
     history: bool = key(True, "Whether new and lost links are recorded.")
     keep_days: int = key(365, "How long new and lost links are kept.", Between(1, 36_500), "days")
+    round_pages: int = key(
+        1000, "Pages that are loaded as one batch: what readers see at once.", Between(1, 100_000), "pages"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from weft import failpoints
-from weft.config.crawl_sections import LimitsSettings
+from weft.config import Settings
 from weft.errors import WeftError
 from weft.index import runs
 from weft.intake.files import Source
@@ -17,9 +17,8 @@ from weft.linkindex.pipeline import Applied, LinkIndex
 from weft.model.url import UrlRules
 from weft.store.api import Reader
 
-ROUND_PAGES = 1000
 ROUND_BYTES = 32 << 20
-"""A round is what a reader sees at once and what a kill can cost: large enough to be cheap, small enough to be held."""
+"""Content that one round may hold, whatever the number of its pages."""
 
 LISTED = 100
 """Skipped lines that are kept word by word; the rest is counted."""
@@ -63,6 +62,7 @@ class Watcher:
 
 @dataclass(slots=True)
 class _Round:
+    most: int
     pages: list[LoadedPage] = field(default_factory=list)
     size: int = 0
 
@@ -72,14 +72,14 @@ class _Round:
 
     @property
     def is_full(self) -> bool:
-        return len(self.pages) >= ROUND_PAGES or self.size >= ROUND_BYTES
+        return len(self.pages) >= self.most or self.size >= ROUND_BYTES
 
 
 class Importer:
     """Loads sources one after another into one index."""
 
-    def __init__(self, index: LinkIndex, store: Reader, rules: UrlRules, limits: LimitsSettings, now: int) -> None:
-        self._index, self._store, self._rules, self._limits, self._now = index, store, rules, limits, now
+    def __init__(self, index: LinkIndex, store: Reader, rules: UrlRules, settings: Settings, now: int) -> None:
+        self._index, self._store, self._rules, self._settings, self._now = index, store, rules, settings, now
         self.report = Report()
 
     def load(self, source: Source, *, strict: bool, most: int | None, watcher: Watcher) -> None:
@@ -88,10 +88,10 @@ class Importer:
         start = run.position if run else BEGINNING
         if start != BEGINNING:
             self.report.resumed.append(f"{source.name}: going on at line {start.number}")
-        parser = JsonPages(self._rules, self._limits, run.started if run else self._now)
+        parser = JsonPages(self._rules, self._settings.limits, run.started if run else self._now)
         if strict:
             self._check(source, start, parser)
-        lines = Lines(source, self._limits.line_bytes, start)
+        lines = Lines(source, self._settings.limits.line_bytes, start)
         try:
             self._load_lines(lines, source, run, parser, most, watcher)
         except SourceDamaged as damage:
@@ -99,7 +99,7 @@ class Importer:
 
     def _check(self, source: Source, start: Position, parser: JsonPages) -> None:
         try:
-            for line in Lines(source, self._limits.line_bytes, start):
+            for line in Lines(source, self._settings.limits.line_bytes, start):
                 parser.read(line.data)
         except LineRefused as refused:
             raise ImportRefused(f"{source.name}:{line.number}: {refused}; nothing of this file was loaded") from refused
@@ -112,13 +112,11 @@ class Importer:
         left = None if most is None else most - self.report.pages
         following = iter(lines)
         while left is None or left > 0:
-            collected = _Round()
-            ended = False
-            reached: Position | None = None
+            collected = _Round(self._settings.index.round_pages)
             try:
                 reached, ended = self._fill(collected, following, source, parser, left, watcher)
-            except SourceDamaged:
-                self._apply(collected, {})
+            except SourceDamaged as damage:
+                self._apply(collected, runs.note(run, damage.reached))
                 raise
             self._apply(collected, runs.forget(run) if ended else runs.note(run, reached or BEGINNING))
             left = None if left is None else left - len(collected.pages)

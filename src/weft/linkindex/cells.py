@@ -49,11 +49,11 @@ def difference(before: Mapping[bytes, bytes], after: Mapping[bytes, bytes]) -> C
 def query_cells(updates: Updates) -> Cells:
     """What a round changes in the query and domains tables."""
     cells: Cells = {keys.query_cur(uri): cur or None for uri, _, cur in updates.pages}
-    inlink = keys.inlink
-    # In order: a reference may have come and gone in one round.
+    begin, middle = keys.INLINK_PARTS
+    # Keys made in place, this sees every link; in order, for a reference may have come and gone in one round.
     cells.update(
         {
-            inlink(target, source): anchor if step >= 0 else None
+            b"".join((begin, target, middle, source)): anchor if step >= 0 else None
             for target, _, source, step, _, anchor, _ in updates.links
         }
     )

@@ -75,7 +75,7 @@ class _Packer:
 
     def block(self, changes: Sequence[LinkChange]) -> bytes:
         """Events behind the time of the newest, so that old blocks can be passed over unread."""
-        return b"%d " % max(change[6] for change in changes) + self._compress(_encode(changes))
+        return b"%d " % max([change[6] for change in changes]) + self._compress(_encode(changes))
 
 
 def block_time(block: bytes) -> int:

@@ -105,8 +105,13 @@ def score(uri: bytes) -> bytes:
     return b"".join((_Q, b"p:", uri, _SCORE))
 
 
+INLINK_PARTS: Final = (_Q + b"p:", _INLINKS)
+"""What stands before the target and before the source in the key of an inlink."""
+
+
 def inlink(target: bytes, source: bytes) -> bytes:
-    return b"".join((_Q, b"p:", target, _INLINKS, source))
+    begin, middle = INLINK_PARTS
+    return b"".join((begin, target, middle, source))
 
 
 def rank(domain: bytes, references: int, uri: bytes) -> bytes:

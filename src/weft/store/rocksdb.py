@@ -198,38 +198,56 @@ class RocksReader(RocksView):
 
     def __init__(self, path: Path, tuning: StoreSettings | None = None) -> None:
         directory.check(path)
-        self._options = options = engine_options(tuning or StoreSettings())
-        # A secondary passes over files that are missing or damaged and shows an older store; a read-only opening
-        # tells. So that one comes first.
-        _open_beside_writer(path, options, lambda _: AccessType.read_only(False)).close()
-        super().__init__(path, _open_beside_writer(path, options, AccessType.secondary))
+        self._options = engine_options(tuning or StoreSettings())
+        super().__init__(path, self._open(path))
+        self._manifest: str | None = None
         self.refresh()
 
+    def _open(self, path: Path) -> Rdict:
+        # A secondary passes over files that are missing or damaged and shows an older store; a read-only opening
+        # tells. So that one comes first.
+        _open_beside_writer(path, self._options, lambda _: AccessType.read_only(False)).close()
+        return _open_beside_writer(path, self._options, AccessType.secondary)
+
     def refresh(self) -> None:
-        self._catch_up()
-        while self._hides_ingested():
-            replaced, self._database = self._database, _open_beside_writer(self._path, self._options, AccessType.secondary)
-            replaced.close()
-            self._catch_up()
-
-    def _hides_ingested(self) -> bool:
-        """Whether cells replayed from the log hide newer ones in files.
-
-        RocksDB looks a key up in the former first, and drops them only when the writer's next log has an entry: ingested
-        files make none. Iterators see the newest of both. All batches write one cell, so it tells.
-        """
-        newest = next(self._forward(LAST_SEQ, None), None)
-        return newest is not None and newest.seq != self.last_seq
-
-    def _catch_up(self) -> None:
         """RocksDB reads its list of files first and then the log. If the writer flushes in between and removes that
         log, batches are missing until the list is read again: so again, until no flush came in between."""
+        is_stale = False
         for _ in range(_TRIES):
             before = self._list_of_files()
+            if is_stale or before[0] != self._manifest:
+                self._open_again(before[0])
+            is_log_empty = self._is_log_empty()
             self._check(self._database.try_catch_up_with_primary)
-            if self._list_of_files() == before:
+            is_stale = self._has_replayed() and (is_log_empty or self._hides_newer())
+            if not is_stale and self._list_of_files() == before:
                 return
         raise StoreError(self._path, f"its files changed during each of {_TRIES} attempts to read them")
+
+    # RocksDB looks a key up first among the cells that it replayed from the log, and drops those only when it meets an
+    # entry in the writer's next log. After a flush or an ingest there is none until the next batch: until then what was
+    # replayed before may hide what came later. Opening anew leaves it behind.
+
+    def _open_again(self, manifest: str) -> None:
+        if self._manifest is not None:
+            replaced, self._database = self._database, self._open(self._path)
+            replaced.close()
+        self._manifest = manifest
+
+    def _has_replayed(self) -> bool:
+        return bool(self._database.property_int_value("rocksdb.num-entries-active-mem-table"))
+
+    def _is_log_empty(self) -> bool:
+        newest = max(self._path.glob("*.log"), default=None)
+        try:
+            return newest is None or newest.stat().st_size == 0
+        except FileNotFoundError:
+            return True
+
+    def _hides_newer(self) -> bool:
+        """An iterator compares where a look-up does not; every batch writes this cell."""
+        newest = next(self._forward(LAST_SEQ, None), None)
+        return newest is not None and newest.seq != self.last_seq
 
     def _list_of_files(self) -> tuple[str, int]:
         """Name and size of RocksDB's manifest; one of them moves whenever the files change."""
