@@ -1,4 +1,5 @@
 import json
+import re
 import tracemalloc
 from dataclasses import replace
 
@@ -392,4 +393,4 @@ def outcome(data):
     try:
         return JsonPages(RULES, LIMITS, NOW).read(data)
     except LineRefused as refused:
-        return str(refused)
+        return re.sub(r"byte [0-9]+", "byte", str(refused))

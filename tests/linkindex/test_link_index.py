@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from webs import RULES, Buckets, histories, newest_pages
 
+from weft.clock import ManualClock
 from weft.config.index_sections import IndexSettings
 from weft.errors import UsageError
 from weft.linkindex import keys
@@ -254,6 +255,19 @@ def test_notes_are_written_with_the_round(play: Playground) -> None:
     applied = play.index.apply([], {note: b"here"})
     assert play.store.get(Table.META, [(b"import", b"", b"")])[0].seq == applied.seq
     assert play.index.apply([]).seq == applied.seq, "nothing to do, nothing written"
+
+
+def test_history_is_dropped_once_it_was_kept_long_enough() -> None:
+    clock, store = ManualClock(), MemoryStore()
+    index = LinkIndex(store, IndexSettings(keep_days=10), clock)
+    for number in range(5):
+        url = RULES.identify(f"https://a.com/{number}")
+        index.apply([load_page(RULES, url, 1000 + number, [RawLink("https://c.com/")], Doc())])
+        clock.advance(6 * 86_400)
+    blocks = [cell for cell in store.scan_rows(Table.CHANGES) if cell.family == b"block"]
+    events = list(store.scan(Table.CHANGES, b"u:com.c", b"link"))
+    assert (len(blocks), len(events)) == (2 * 2, 2), "two rounds of a: and d: blocks, and their events"
+    assert [cell.qualifier[8:] for cell in events] == [b"com.a/4", b"com.a/3"]
 
 
 def test_an_exporter_that_fell_behind_what_was_dropped_is_told() -> None:

@@ -110,4 +110,4 @@ class Buckets:
 
 
 def export_to_query(seq: int, base: int, updates: Updates) -> dict[bytes, bytes | None]:
-    return {**query_cells(updates), **history_cells(updates.links, seq, b"%02x" % base)}
+    return {**query_cells(updates), **history_cells(updates.links, seq, seq, b"%02x" % base)}

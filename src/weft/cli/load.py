@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict
 
 import click
 
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.progress import Progress
+from weft.clock import SystemClock
 from weft.errors import UsageError
 from weft.index.importer import LISTED, Importer, Report, Watcher
 from weft.intake.files import Source, expand
@@ -51,7 +51,7 @@ def _load(invocation: Invocation, sources: list[Source], limit: int | None, *, s
     sizes = [source.size for source in sources]
     with invocation.writer() as store, Progress(None if None in sizes else sum(filter(None, sizes))) as progress:
         index = LinkIndex(store, settings.index)
-        importer = Importer(index, store, rules_of(settings), settings, now=int(time.time() * 1000))
+        importer = Importer(index, store, rules_of(settings), settings, now=SystemClock().now())
         listing = _Listing(progress)
         for number, source in enumerate(sources):
             done = sum(filter(None, sizes[:number]))

@@ -11,6 +11,7 @@ from zstandard import ZstdCompressor, ZstdDecompressor
 
 from weft.linkindex.cells import Cells
 from weft.linkindex.updates import LinkChange
+from weft.store.api import Reader
 from weft.store.encoding import END
 from weft.store.tables import Table
 
@@ -41,10 +42,11 @@ def split_newest_first(data: bytes) -> tuple[int, bytes]:
     return _LATEST - int.from_bytes(data[:8], "big"), data[8:]
 
 
-def history_cells(changes: Sequence[LinkChange], seq: int, part: bytes = b"") -> Cells:
+def history_cells(changes: Sequence[LinkChange], seq: int, recorded: int, part: bytes = b"") -> Cells:
     """A cell per event in its target's row, and one block of events for each domain and for all.
 
-    `part` tells blocks of one seq apart, where a round is exported in parts.
+    `recorded` is the time now: history is kept from then on, however old the pages are. `part` tells blocks of one seq
+    apart, where a round is exported in parts.
     """
     if not changes:
         return {}
@@ -57,7 +59,7 @@ def history_cells(changes: Sequence[LinkChange], seq: int, part: bytes = b"") ->
     for change in changes:
         by_domain[change[1]].append(change)
     number = newest_first(seq) + part
-    pack = _Packer()
+    pack = _Packer(recorded)
     for domain, events in by_domain.items():
         cells[b"".join((_D, domain, _BLOCK, number))] = pack.block(events)
     cells[b"".join((_A, _BLOCK, number))] = pack.block(changes)
@@ -70,25 +72,46 @@ _LONGEST_BLOCK: Final = 1 << 30
 
 
 class _Packer:
-    def __init__(self) -> None:
+    def __init__(self, recorded: int) -> None:
+        self._recorded = recorded
         self._compress = ZstdCompressor(level=1).compress
 
     def block(self, changes: Sequence[LinkChange]) -> bytes:
-        """Events behind the time of the newest, so that old blocks can be passed over unread."""
-        return b"%d " % max([change[6] for change in changes]) + self._compress(_encode(changes))
+        """Events behind the time of the newest and of the recording, so that blocks can be passed over unread."""
+        newest = max([change[6] for change in changes])
+        return b"%d %d " % (newest, self._recorded) + self._compress(_encode(changes))
 
 
 def block_time(block: bytes) -> int:
     """When the newest event of a block happened."""
-    return int(block[: block.index(b" ")])
+    return int(block.split(b" ", 1)[0])
 
 
 def read_block(block: bytes) -> list[Change]:
     """The events of a block, the newest first."""
-    packed = block[block.index(b" ") + 1 :]
-    found = _decode(ZstdDecompressor().decompress(packed, max_output_size=_LONGEST_BLOCK))
-    events = [Change(at, step, source, target, anchor) for target, _, source, step, _, anchor, at in found]
+    events = [Change(at, step, source, target, anchor) for target, _, source, step, _, anchor, at in _unpack(block)]
     return sorted(events, key=lambda event: (-event.at, event.source, event.target))
+
+
+def _unpack(block: bytes) -> list[LinkChange]:
+    packed = block.split(b" ", 2)[2]
+    return _decode(ZstdDecompressor().decompress(packed, max_output_size=_LONGEST_BLOCK))
+
+
+def expired_cells(reader: Reader, before: int) -> Cells:
+    """What drops the oldest block of history, with all that was recorded with it, if that was before `before`.
+
+    One block a call: a round that drops what one round recorded costs no more than twice a round.
+    """
+    oldest = next(reader.scan(Table.CHANGES, b"a:", BLOCK, limit=1, reverse=True), None)
+    if oldest is None or int(oldest.value.split(b" ", 2)[1]) >= before:
+        return {}
+    changes = _unpack(oldest.value)
+    cells: Cells = dict.fromkeys(b"".join((_D, domain, _BLOCK, oldest.qualifier)) for domain in {c[1] for c in changes})
+    cells[b"".join((_A, _BLOCK, oldest.qualifier))] = None
+    for target, _, source, _, _, _, at in changes:
+        cells[b"".join((_U, target, _LINK, newest_first(at), source))] = None
+    return cells
 
 
 def read_link(target: bytes, qualifier: bytes, value: bytes) -> Change:

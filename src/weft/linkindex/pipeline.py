@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from weft.clock import Clock, SystemClock
 from weft.config.index_sections import IndexSettings
 from weft.errors import StoreError, UsageError
 from weft.linkindex.cells import query_cells
-from weft.linkindex.changes import history_cells
+from weft.linkindex.changes import expired_cells, history_cells
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.round import Plan, Rules, plan_round
 from weft.linkindex.state import IndexState
 from weft.store.api import Batch, Column, Reader, Store
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
+
+_DAY = 86_400_000
+"""Milliseconds."""
 
 _COUNT = Column(b"index", b"setting", b"count")
 """Which references the tables count: written with the first round, changed only by a rebuild."""
@@ -34,8 +38,8 @@ class Applied(NamedTuple):
 class LinkIndex:
     """The one owner of an embedded index: every round is one atomic batch, so a reader never sees half a page."""
 
-    def __init__(self, store: Store, settings: IndexSettings) -> None:
-        self._store, self._settings = store, settings
+    def __init__(self, store: Store, settings: IndexSettings, clock: Clock | None = None) -> None:
+        self._store, self._settings, self._clock = store, settings, clock or SystemClock()
         self._state = IndexState(store)
         self._rules = Rules(external_only=settings.count == "external")
         self._is_marked = check_count(store, settings.count)
@@ -61,8 +65,12 @@ class LinkIndex:
         batch = Batch()
         batch.add(plan.cells)
         batch.add(query_cells(plan.updates))
-        if self._settings.history:
-            batch.add(history_cells(plan.updates.links, seq))
+        if plan.updates.links:
+            now = self._clock.now()
+            # First, so that an event recorded again in this round stays.
+            dropped = expired_cells(self._store, now - self._settings.keep_days * _DAY)
+            kept = history_cells(plan.updates.links, seq, now) if self._settings.history else {}
+            batch.add({**dropped, **kept})
         return batch
 
     def _commit(self, batch: Batch, seq: int, plan: Plan) -> None:

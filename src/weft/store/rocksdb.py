@@ -200,7 +200,6 @@ class RocksReader(RocksView):
         directory.check(path)
         self._options = engine_options(tuning or StoreSettings())
         super().__init__(path, self._open(path))
-        self._manifest: str | None = None
         self.refresh()
 
     def _open(self, path: Path) -> Rdict:
@@ -215,8 +214,8 @@ class RocksReader(RocksView):
         is_stale = False
         for _ in range(_TRIES):
             before = self._list_of_files()
-            if is_stale or before[0] != self._manifest:
-                self._open_again(before[0])
+            if is_stale:
+                self._open_again()
             is_log_empty = self._is_log_empty()
             self._check(self._database.try_catch_up_with_primary)
             is_stale = self._has_replayed() and (is_log_empty or self._hides_newer())
@@ -228,11 +227,9 @@ class RocksReader(RocksView):
     # entry in the writer's next log. After a flush or an ingest there is none until the next batch: until then what was
     # replayed before may hide what came later. Opening anew leaves it behind.
 
-    def _open_again(self, manifest: str) -> None:
-        if self._manifest is not None:
-            replaced, self._database = self._database, self._open(self._path)
-            replaced.close()
-        self._manifest = manifest
+    def _open_again(self) -> None:
+        replaced, self._database = self._database, self._open(self._path)
+        replaced.close()
 
     def _has_replayed(self) -> bool:
         return bool(self._database.property_int_value("rocksdb.num-entries-active-mem-table"))
