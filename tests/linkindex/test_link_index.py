@@ -26,7 +26,7 @@ from weft.store.encoding import cell_key
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table
 
-DERIVED = {Table.FLUO: (b"um:", b"dm:"), Table.QUERY: (b"",), Table.DOMAINS: (b"",)}
+DERIVED = {Table.FLUO: (b"um:", b"dm:", b"tm:"), Table.QUERY: (b"",), Table.DOMAINS: (b"",)}
 
 
 def derived(reader: Reader) -> dict[bytes, bytes]:

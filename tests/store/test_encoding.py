@@ -62,12 +62,17 @@ def test_a_value_carries_its_seq(seq: int, value: bytes) -> None:
     assert split_value(seq_prefix(seq) + value) == (seq, value)
 
 
-counts = st.integers(0, 300) | st.integers(0, 2**70)
+counts = st.integers(0, 300) | st.integers(2**16 - 600, 2**16 + 600) | st.integers(0, 2**70)
 
 
 @given(counts, counts, part, part)
 def test_the_larger_count_sorts_first_and_ties_go_by_what_follows(a: int, b: int, x: bytes, y: bytes) -> None:
     assert (descending(a) + x < descending(b) + y) == ((-a, x) < (-b, y))
+
+
+@given(counts)
+def test_a_count_holds_no_zero_byte(count: int) -> None:
+    assert 0 not in descending(count)
 
 
 @given(counts, part)

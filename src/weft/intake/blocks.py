@@ -17,7 +17,8 @@ from weft.intake.files import MAGIC_BYTES, Compression, compression_of
 BLOCK: Final = 1 << 20
 """Bytes of a block, about."""
 
-_PACKED_BLOCK: Final = 256 << 10
+_PACKED_BLOCK: Final = 64 << 10
+"""Small, because all that follows a gzip member is copied at its end, and a file may have a member per line."""
 _GZIP_FORMAT: Final = 31
 """What zlib calls a gzip header and trailer around a window of 32 KiB."""
 

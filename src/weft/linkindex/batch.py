@@ -23,7 +23,7 @@ from weft.errors import WeftError
 from weft.linkindex import keys
 from weft.linkindex.derived import Pair, Progress, current_pages
 from weft.linkindex.external_sort import MEMORY, ExternalSort
-from weft.linkindex.records import DomainInfo, UriInfo, decode_page
+from weft.linkindex.records import DomainInfo, Totals, UriInfo, decode_page
 from weft.model.domain import Domain, reversed_domain
 from weft.model.url import Uri, UrlRefused, domain_of, identity_of
 from weft.store.api import Reader
@@ -154,12 +154,18 @@ def _uri_infos(references: Iterable[bytes]) -> Iterator[tuple[bytes, UriInfo]]:
 
 
 def _count_domains(ranks: Iterable[bytes], domains: ExternalSort, pagecounts: ExternalSort) -> None:
+    totals: dict[int, Totals] = {}
     for domain, info in _domain_infos(ranks):
+        base = keys.base_of(domain)
+        count, pages, references = totals.get(base, Totals())
+        totals[base] = Totals(count + 1, pages + info.pages, references + info.references)
         value = info.encode()
         domains.add(_as_record(keys.domain_info(domain), value))
         domains.add(_as_record(keys.by_pages(info.pages, domain), value))
         domains.add(_as_record(keys.by_references(info.references, domain), value))
         pagecounts.add(_as_record(keys.pagecount(domain), b"%d" % info.pages))
+    for base, total in totals.items():
+        domains.add(_as_record(keys.totals(base), total.encode()))
 
 
 def _domain_infos(ranks: Iterable[bytes]) -> Iterator[tuple[bytes, DomainInfo]]:

@@ -18,7 +18,11 @@ Progress = Callable[[str, int], None]
 
 PAGES: Final = b"p:"
 
-DERIVED: Final = ((Table.DOMAINS, b""), (Table.FLUO, b"dm:"), (Table.FLUO, b"um:"), (Table.QUERY, b""))
+DERIVED: Final = (
+    (Table.DOMAINS, b""),
+    *((Table.FLUO, rows) for rows in (b"dm:", b"tm:", b"um:")),
+    (Table.QUERY, b""),
+)
 """Tables and rows that hold nothing but derived cells, in key order."""
 
 

@@ -160,7 +160,7 @@ def _merged(runs: list[_Run]) -> Iterator[list[bytes]]:
     Whatever is not above the smallest last record of the blocks at hand is complete: no run has more below it. Sorting
     these pieces, each in order already, is a merge at the speed of C.
     """
-    heads = [(block, blocks) for run in runs if (block := next(blocks := run.blocks(), None))]
+    heads = [(next(blocks), blocks) for blocks in (run.blocks() for run in runs)]
     while heads:
         bound = min(block[-1] for block, _ in heads)
         ready: list[bytes] = []
@@ -168,7 +168,7 @@ def _merged(runs: list[_Run]) -> Iterator[list[bytes]]:
         for block, blocks in heads:
             cut = bisect_right(block, bound)
             ready += block[:cut]
-            rest = block[cut:] or next(blocks, None)
+            rest = block[cut:] or next(blocks, [])
             if rest:
                 remaining.append((rest, blocks))
         heads = remaining

@@ -1,7 +1,7 @@
 """Where everything of the link index lies: the encoded keys of its cells, and the store's columns for reading them.
 
-A uri is ASCII and holds no 0x00 (the URL standard escapes both away), so nothing here needs escaping and keys are made
-by joining bytes. Domains are in reversed form (`com.c`), as bytes.
+A uri is ASCII without 0x00 (the URL standard escapes the rest), a domain too, and a count is encoded without 0x00: so
+nothing here needs escaping, and keys are made by joining bytes. Domains are in reversed form (`com.c`), as bytes.
 """
 
 from __future__ import annotations

@@ -69,15 +69,23 @@ def split_value(stored: bytes) -> tuple[int, bytes]:
 
 @lru_cache(maxsize=8_192)
 def descending(count: int) -> bytes:
-    """A count as bytes of which the larger sorts first; self-delimiting, up to 254 bytes of number.
+    """A count as bytes of which the larger sorts first; self-delimiting, and free of 0x00, so that a row may hold it.
 
-    0xFF minus the length, then every byte of the number subtracted from 0xFF: small counts stay small.
+    0xFF minus the number of digits, then each digit to base 255 subtracted from 0xFF: small counts stay small.
     """
-    size = (count.bit_length() + 7) // 8
-    return bytes([0xFF - size]) + bytes(0xFF - byte for byte in count.to_bytes(size, "big"))
+    digits = bytearray()
+    while count:
+        count, digit = divmod(count, 255)
+        digits.append(0xFF - digit)
+    digits.append(0xFF - len(digits))
+    digits.reverse()
+    return bytes(digits)
 
 
 def split_descending(data: bytes) -> tuple[int, bytes]:
     """(count, what follows it)."""
     end = 1 + 0xFF - data[0]
-    return int.from_bytes(bytes(0xFF - byte for byte in data[1:end]), "big"), data[end:]
+    count = 0
+    for byte in data[1:end]:
+        count = count * 255 + 0xFF - byte
+    return count, data[end:]

@@ -25,7 +25,7 @@ def moving_in() -> IngestExternalFileOptions:
 
 
 class SortedFiles:
-    """Files in `folder`, which must be empty: cells in ascending order of keys, stamped with `seq`, and the last seq."""
+    """Files made in `folder`, which must be empty: cells in ascending order of keys, stamped with `seq`."""
 
     def __init__(self, folder: Path, options: Options, seq: int, max_value_bytes: int) -> None:
         self._folder, self._options, self._seq, self._max_value_bytes = folder, options, seq, max_value_bytes
