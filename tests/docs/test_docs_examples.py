@@ -1,4 +1,4 @@
-"""The console blocks of the documents are run, in order, and print what the documents say."""
+"""The console and Python blocks of the documents are run, in order, and print what the documents say."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ import pytest
 PROJECT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")])
 
-_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(
+    r"^```(console|python)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?",
+    re.DOTALL | re.MULTILINE,
+)
+"""A block, and the `text` block behind it: what a Python block prints."""
 _EXIT = re.compile(r"\(exit ([0-9]+)\)")
 
 
@@ -29,10 +33,12 @@ class Step:
 
 
 def steps_of(text: str) -> Iterator[Step]:
-    """The steps of a page; blocks that begin with `$ make` are for people only."""
-    for block in _BLOCK.findall(text):
-        if not block.startswith("$ make"):
+    """The steps of a page; blocks that begin with `$ make`, and Python without `import weft`, are for people only."""
+    for kind, block, printed in _BLOCK.findall(text):
+        if kind == "console" and not block.startswith("$ make"):
             yield from _steps_of_block(block.splitlines())
+        elif kind == "python" and block.startswith("import weft\n"):
+            yield Step(f"python - <<'END OF EXAMPLE'\n{block}END OF EXAMPLE", printed.splitlines())
 
 
 def _steps_of_block(lines: list[str]) -> Iterator[Step]:
@@ -93,7 +99,9 @@ def test_the_examples_of_a_page_do_what_they_say(page: Path, tmp_path: Path) -> 
     follow(page.read_text(encoding="utf-8"), tmp_path)
 
 
-@pytest.mark.parametrize(("page", "least"), [("README.md", 4), ("docs/commands.md", 15), ("docs/operations.md", 3)])
+@pytest.mark.parametrize(
+    ("page", "least"), [("README.md", 8), ("docs/commands.md", 40), ("docs/tables.md", 6), ("docs/operations.md", 3)]
+)
 def test_the_pages_that_show_commands_have_examples(page: str, least: int) -> None:
     assert len(list(steps_of((PROJECT / page).read_text(encoding="utf-8")))) >= least
 
@@ -157,3 +165,41 @@ def test_steps_share_a_directory_and_may_have_many_lines(tmp_path: Path) -> None
 
 def test_blocks_that_begin_with_make_are_not_run(tmp_path: Path) -> None:
     follow("```console\n$ make nothing\n$ false\n```\n", tmp_path)
+
+
+PYTHON = """
+```console
+$ echo one > note
+```
+
+```python
+import weft
+print(open("note").read(), end="")
+print(weft.__name__)
+```
+
+```text
+one
+w…t
+```
+"""
+
+
+def test_python_runs_where_the_commands_ran_and_prints_the_text_behind_it(tmp_path: Path) -> None:
+    assert len(list(steps_of(PYTHON))) == 2
+    follow(PYTHON, tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["print(1)\n```\n", "1 / 0\n```\n", "print(1)\n```\n\n```text\n2\n```\n"])
+def test_wrong_python_is_noticed(ending: str, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        follow(f"```python\nimport weft\n{ending}", tmp_path)
+
+
+def test_python_that_does_not_import_weft_is_not_run(tmp_path: Path) -> None:
+    follow("```python\n1 / 0\n```\n", tmp_path)
+
+
+def test_the_readme_shows_python() -> None:
+    steps = list(steps_of((PROJECT / "README.md").read_text(encoding="utf-8")))
+    assert any(step.command.startswith("python - ") and step.output for step in steps)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from weft.linkindex.changes import newest_first, split_newest_first
+from weft.linkindex.keys import base_of
+from weft.linkindex.records import DomainInfo, Totals, UriInfo, Version
 from weft.store.api import Capability
 from weft.store.directory import FORMAT, MARKER
 from weft.store.encoding import cell_key, descending, seq_prefix, split_descending, split_key, split_value
@@ -87,7 +90,7 @@ def test_values_are_stored_as_printed() -> None:
 
 
 def test_every_table_is_printed_with_its_byte() -> None:
-    rows = rows_under("| table | byte (hex) | holds |")
+    rows = rows_under("| table | byte (hex) | holds | written by |")
     assert {row[0]: bytes.fromhex(row[1]) for row in rows} == {table.label: table.byte for table in Table}
 
 
@@ -110,3 +113,26 @@ def test_the_marker_is_the_one_printed(tmp_path: Path) -> None:
     assert printed[1] == (tmp_path / "store" / MARKER).read_text()
     assert f"`{MARKER}`" in PAGE
     assert f"Format {FORMAT} is" in PAGE
+
+
+RECORDS = {record.__name__: record for record in (UriInfo, DomainInfo, Totals, Version)}
+
+
+def test_records_have_the_fields_printed_and_are_written_so() -> None:
+    rows = rows_under("| record | fields | example |")
+    assert [row[0] for row in rows] == list(RECORDS)
+    for name, fields, example in rows:
+        record = RECORDS[name]
+        assert fields == ", ".join(record._fields)
+        assert record.decode(example.encode()).encode() == example.encode()
+
+
+def test_domains_have_the_bases_printed() -> None:
+    rows = rows_under("| domain | base |")
+    assert [base for _, base in rows] == [f"{base_of(domain.encode()):02x}" for domain, _ in rows]
+
+
+def test_numbers_of_which_the_newest_comes_first_are_encoded_as_printed() -> None:
+    for number, printed in rows_under("| number | bytes (hex) |"):
+        assert newest_first(int(number)) == bytes.fromhex(printed)
+        assert split_newest_first(bytes.fromhex(printed)) == (int(number), b"")

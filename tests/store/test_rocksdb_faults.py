@@ -332,6 +332,14 @@ def test_a_read_only_disk_can_be_read_but_not_written(small_disk: Path) -> None:
         assert assert_whole(reader) == 5
 
 
+@pytest.mark.parametrize("cache", [1 << 20, 5 << 20])
+def test_settings_hold_at_every_opening(path: Path, cache: int) -> None:
+    filled(path, 2)
+    for opened in (RocksStore, RocksReader):
+        with opened(path, StoreSettings(cache_bytes=cache)) as store:
+            assert store._database.property_int_value("rocksdb.block-cache-capacity") == cache
+
+
 def test_the_marker_tells_the_format(path: Path) -> None:
     filled(path, 1)
     assert json.loads((path / MARKER).read_text()) == {"weft": "store", "engine": "rocksdb", "format": 1}

@@ -29,11 +29,11 @@ from weft.model.url import Uri, UrlRefused, domain_of, identity_of
 from weft.store.api import Reader
 from weft.store.encoding import END
 
-# A reference is `target 0 source 0 anchor scheme`, a page itself is `uri 0`: it sorts before the references to it.
-# Uris hold no 0x00, so that the order of records is the order of (target, source).
+# A reference is `target 0 source 0 anchor scheme`; a page itself is `uri 0 0`, before the references to it. Uris hold
+# no 0x00 and are not empty, so that the order of records is the order of (target, source).
 _ZERO: Final = b"\0"
-_HTTP: Final = ord("h")
 _PLAIN, _SECURE = b"h", b"s"
+_PLAIN_END: Final = _PLAIN[0]
 
 _TELL_EVERY: Final = 1000
 
@@ -84,7 +84,7 @@ def _read_references(reader: Reader, count: str, references: ExternalSort, progr
     number = 0
     for number, (uri, cur) in enumerate(current_pages(reader), 1):
         try:
-            references.extend([uri + _ZERO, *_references_of(uri, cur, is_external)])
+            references.extend([uri + _ZERO + _ZERO, *_references_of(uri, cur, is_external)])
         except (msgspec.DecodeError, UrlRefused, ValueError) as error:
             raise PageUnreadable(uri, error) from error
         if progress and number % _TELL_EVERY == 0:
@@ -138,34 +138,36 @@ def _count_uris(references: Iterable[bytes], infos: ExternalSort, ranks: Externa
 
 
 def _uri_infos(references: Iterable[bytes]) -> Iterator[tuple[bytes, UriInfo]]:
-    prefix, known, plain, docs = b"", 0, 0, 0
+    prefix, known, plain, docs = _ZERO, 0, 0, 0
     for record in references:
-        if not (prefix and record.startswith(prefix)):
-            if prefix:
+        if not record.startswith(prefix):
+            if known or docs:
                 yield prefix[:-1], UriInfo(known, plain, docs)
             prefix, known, plain, docs = record[: record.index(0) + 1], 0, 0, 0
-        if len(record) == len(prefix):
-            docs = 1
-        else:
+        end = record[-1]
+        if end:
             known += 1
-            plain += record[-1] == _HTTP
-    if prefix:
+            plain += end == _PLAIN_END
+        else:
+            docs = 1
+    if known or docs:
         yield prefix[:-1], UriInfo(known, plain, docs)
 
 
 def _count_domains(ranks: Iterable[bytes], domains: ExternalSort, pagecounts: ExternalSort) -> None:
-    totals: dict[int, Totals] = {}
+    of_bases = [Totals()] * keys.BASES
     for domain, info in _domain_infos(ranks):
-        base = keys.base_of(domain)
-        count, pages, references = totals.get(base, Totals())
-        totals[base] = Totals(count + 1, pages + info.pages, references + info.references)
         value = info.encode()
         domains.add(_as_record(keys.domain_info(domain), value))
         domains.add(_as_record(keys.by_pages(info.pages, domain), value))
         domains.add(_as_record(keys.by_references(info.references, domain), value))
         pagecounts.add(_as_record(keys.pagecount(domain), b"%d" % info.pages))
-    for base, total in totals.items():
-        domains.add(_as_record(keys.totals(base), total.encode()))
+        base = keys.base_of(domain)
+        before = of_bases[base]
+        of_bases[base] = Totals(before.domains + 1, before.pages + info.pages, before.references + info.references)
+    for base, totals in enumerate(of_bases):
+        if totals.domains:
+            domains.add(_as_record(keys.totals(base), totals.encode()))
 
 
 def _domain_infos(ranks: Iterable[bytes]) -> Iterator[tuple[bytes, DomainInfo]]:
@@ -192,21 +194,20 @@ def _domain_rows(pagecounts: Iterable[bytes], ranks: Iterable[bytes]) -> Iterato
 
 
 def _page_rows(references: Iterable[bytes], pages: Iterator[Pair]) -> Iterator[Pair]:
-    prefix, inlinks, known, cur = b"", b"", 0, None
+    uri, inlinks, known, cur = b"", b"", 0, None
     for record in references:
-        if not (prefix and record.startswith(prefix)):
-            if prefix:
-                yield from _page_columns(prefix[:-1], known, cur)
-            prefix, known, cur = record[: record.index(0) + 1], 0, None
-            inlinks = keys.inlink(prefix[:-1], b"")
-        if len(record) == len(prefix):
-            cur = _cur_of(prefix[:-1], pages)
-        else:
+        target, source, tail = record.split(_ZERO, 2)
+        if target != uri:
+            if uri:
+                yield from _page_columns(uri, known, cur)
+            uri, inlinks, known, cur = target, keys.inlink(target, b""), 0, None
+        if source:
             known += 1
-            source, _, tail = record[len(prefix) :].partition(_ZERO)
             yield inlinks + source, tail[:-1]
-    if prefix:
-        yield from _page_columns(prefix[:-1], known, cur)
+        else:
+            cur = _cur_of(uri, pages)
+    if uri:
+        yield from _page_columns(uri, known, cur)
 
 
 def _cur_of(uri: bytes, pages: Iterator[Pair]) -> bytes:

@@ -20,6 +20,7 @@ LINK, BLOCK = b"link", b"block"
 
 _U, _D, _A = (Table.CHANGES.byte + row for row in (b"u:", b"d:", b"a:"))
 _LINK, _BLOCK = END + LINK + END, END + BLOCK + END
+_STEPS: Final = {1: b"1 ", -1: b"-1 ", 0: b"0 "}
 _LATEST: Final = 2**64 - 1
 
 
@@ -52,34 +53,33 @@ def history_cells(changes: Sequence[LinkChange], seq: int, recorded: int, part: 
         return {}
     moments = {at: _LINK + newest_first(at) for at in {change[6] for change in changes}}
     cells: Cells = {
-        b"".join((_U, target, moments[at], source)): b"%d %b" % (step, anchor)
+        b"".join((_U, target, moments[at], source)): _STEPS[step] + anchor
         for target, _, source, step, _, anchor, at in changes
     }
     by_domain: defaultdict[bytes, list[LinkChange]] = defaultdict(list)
     for change in changes:
         by_domain[change[1]].append(change)
     number = newest_first(seq) + part
-    pack = _Packer(recorded)
-    for domain, events in by_domain.items():
-        cells[b"".join((_D, domain, _BLOCK, number))] = pack.block(events)
-    cells[b"".join((_A, _BLOCK, number))] = pack.block(changes)
+    compress = ZstdCompressor(level=1).compress
+    packed = {domain: _encode(events) for domain, events in by_domain.items()}
+    for domain, events in packed.items():
+        newest = max([change[6] for change in by_domain[domain]])
+        cells[b"".join((_D, domain, _BLOCK, number))] = b"%d %d " % (newest, recorded) + compress(events)
+    # The block of all is those of the domains, one behind the other.
+    everything = b"%d %d " % (max(moments), recorded) + compress(b"".join(packed.values()))
+    cells[b"".join((_A, _BLOCK, number))] = everything
     return cells
 
 
-_encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(list[LinkChange]).decode
 _LONGEST_BLOCK: Final = 1 << 30
+_pack: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(list[LinkChange]).decode
 
 
-class _Packer:
-    def __init__(self, recorded: int) -> None:
-        self._recorded = recorded
-        self._compress = ZstdCompressor(level=1).compress
-
-    def block(self, changes: Sequence[LinkChange]) -> bytes:
-        """Events behind the time of the newest and of the recording, so that blocks can be passed over unread."""
-        newest = max([change[6] for change in changes])
-        return b"%d %d " % (newest, self._recorded) + self._compress(_encode(changes))
+def _encode(changes: Sequence[LinkChange]) -> bytes:
+    """Events behind the length of their encoding, so that several such pieces can stand in a row."""
+    packed = _pack(changes)
+    return len(packed).to_bytes(4, "big") + packed
 
 
 def block_time(block: bytes) -> int:
@@ -94,8 +94,16 @@ def read_block(block: bytes) -> list[Change]:
 
 
 def _unpack(block: bytes) -> list[LinkChange]:
+    """A block is: time of its newest event, time of recording, and pieces of events, compressed together."""
     packed = block.split(b" ", 2)[2]
-    return _decode(ZstdDecompressor().decompress(packed, max_output_size=_LONGEST_BLOCK))
+    pieces = ZstdDecompressor().decompress(packed, max_output_size=_LONGEST_BLOCK)
+    changes: list[LinkChange] = []
+    at = 0
+    while at < len(pieces):
+        end = at + 4 + int.from_bytes(pieces[at : at + 4], "big")
+        changes += _decode(pieces[at + 4 : end])
+        at = end
+    return changes
 
 
 def expired_cells(reader: Reader, before: int) -> Cells:

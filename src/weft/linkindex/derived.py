@@ -20,7 +20,7 @@ PAGES: Final = b"p:"
 
 DERIVED: Final = (
     (Table.DOMAINS, b""),
-    *((Table.FLUO, rows) for rows in (b"dm:", b"tm:", b"um:")),
+    *((Table.FLUO, prefix) for prefix in (b"dm:", b"tm:", b"um:")),
     (Table.QUERY, b""),
 )
 """Tables and rows that hold nothing but derived cells, in key order."""

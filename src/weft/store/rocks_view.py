@@ -83,7 +83,9 @@ class RocksView:
         self.close()
 
     def _look_up(self, keys: list[bytes]) -> list[bytes | None]:
-        return cast("list[bytes | None]", self._check(lambda: self._database.get(list(keys))))
+        # One by one: RocksDB's own way of getting many takes three times as long for what is in memory.
+        get = self._database.get
+        return cast("list[bytes | None]", self._check(lambda: [get(key) for key in keys]))
 
     # RdictIter, not `items()`: only the former tells when it stopped because a block is damaged. And no bounds in
     # ReadOptions: rocksdict 0.3.29 frees an upper bound before the iterator that uses it, and takes a lower one for

@@ -17,7 +17,7 @@ from weft.store import directory
 from weft.store.api import Batch, Capability, range_keys
 from weft.store.encoding import seq_prefix
 from weft.store.rocks_ingest import SortedFiles, moving_in
-from weft.store.rocks_options import engine_options, translated
+from weft.store.rocks_options import engine_options, open_database, translated
 from weft.store.rocks_view import LAST_SEQ, RocksView
 
 MAX_BATCH = 1 << 30
@@ -50,7 +50,7 @@ class RocksStore(RocksView):
 
     def _open(self, path: Path, *, create: bool = False) -> Rdict:
         try:
-            return Rdict(str(path), engine_options(self._tuning, create=create))
+            return open_database(path, engine_options(self._tuning, create=create))
         except Exception as error:
             raise translated(path, error) from error
 
@@ -268,7 +268,7 @@ def _open_beside_writer(path: Path, options: Options, access: Callable[[str], Ac
     for attempt in range(1, _TRIES + 1):
         scratch = tempfile.mkdtemp(prefix="weft-reader-")
         try:
-            return Rdict(str(path), options, access_type=access(scratch))
+            return open_database(path, options, access(scratch))
         except Exception as error:
             if attempt == _TRIES or "No such file" not in str(error) or not (path / "CURRENT").exists():
                 raise translated(path, error) from error
