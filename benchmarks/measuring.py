@@ -24,8 +24,12 @@ class Stopwatch:
         self._left_out[0] += time.perf_counter() - began[0]
         self._left_out[1] += time.process_time() - began[1]
 
+    @property
+    def elapsed(self) -> float:
+        return time.perf_counter() - self._began[0] - self._left_out[0]
+
     def stop(self) -> None:
-        self.wall = time.perf_counter() - self._began[0] - self._left_out[0]
+        self.wall = self.elapsed
         self.cpu = time.process_time() - self._began[1] - self._left_out[1]
 
 
