@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from weft.errors import HomeError
 
 SETTINGS_FILE = "weft.toml"
+_WORKPLACE = "sort-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,22 @@ class Home:
         except OSError as error:
             raise HomeError(f"{self.path}: the home cannot be made: {error.strerror}") from error
         return True
+
+    @contextmanager
+    def workplace(self) -> Iterator[Path]:
+        """A directory for large sorts, on the home's own disk unless that is read-only; gone afterwards."""
+        for left in self.path.glob(f"{_WORKPLACE}*"):
+            if not Path("/proc", left.name.removeprefix(_WORKPLACE)).exists():
+                shutil.rmtree(left, ignore_errors=True)  # left by a process that was killed
+        directory = self.path / f"{_WORKPLACE}{os.getpid()}"
+        try:
+            directory.mkdir(exist_ok=True)
+        except OSError:
+            directory = Path(tempfile.mkdtemp(prefix="weft-"))
+        try:
+            yield directory
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
 
     def _refuse_foreign(self) -> None:
         if self.path.exists() and not self.path.is_dir():

@@ -35,7 +35,7 @@ def test_next_leads_through_everything_once_and_prev_leads_back(keys: set[bytes]
     listing = Listing(keys)
     pages, cursor = [], None
     while True:
-        found = page(listing, identity, limit, cursor)
+        found = page("x", listing, identity, limit, cursor)
         pages.append(found.items)
         cursor = found.next
         if cursor is None:
@@ -43,7 +43,7 @@ def test_next_leads_through_everything_once_and_prev_leads_back(keys: set[bytes]
     assert [key for items in pages for key in items] == sorted(keys)
     back = [found.items]
     while found.prev is not None:
-        found = page(listing, identity, limit, found.prev)
+        found = page("x", listing, identity, limit, found.prev)
         back.insert(0, found.items)
     assert [key for items in back for key in items] == sorted(keys)
     assert found.prev is None
@@ -52,17 +52,21 @@ def test_next_leads_through_everything_once_and_prev_leads_back(keys: set[bytes]
 @given(keys=keys, gone=st.binary(max_size=3), limit=st.integers(1, 3))
 def test_a_cursor_still_leads_on_when_its_item_is_gone(keys: set[bytes], gone: bytes, limit: int) -> None:
     listing = Listing(keys | {gone})
-    cursor = page(listing, identity, 1, None).next
+    cursor = page("x", listing, identity, 1, None).next
     first = min(listing.keys)
     listing.keys.discard(first)
     if cursor is not None:
-        assert page(listing, identity, 100, cursor).items == sorted(listing.keys)
-        assert page(listing, identity, limit, cursor).prev is None
+        assert page("x", listing, identity, 100, cursor).items == sorted(listing.keys)
+        assert page("x", listing, identity, limit, cursor).prev is None
 
 
-@pytest.mark.parametrize("cursor", ["x", "!", "", "Pz8", "é", "AAAA"])
+def test_a_cursor_of_another_listing_is_refused() -> None:
+    cursor = page("x", Listing({b"a", b"b"}), identity, 1, None).next
+    with pytest.raises(UsageError, match="no cursor of this listing"):
+        page("y", Listing({b"a", b"b"}), identity, 1, cursor)
+
+
+@pytest.mark.parametrize("cursor", ["x", "!", "Pz8", "é", "AAAA"])
 def test_what_is_no_cursor_is_refused(cursor: str) -> None:
-    if not cursor:
-        return
     with pytest.raises(UsageError, match="no cursor"):
-        page(Listing({b"a"}), identity, 1, cursor)
+        page("x", Listing({b"a"}), identity, 1, cursor)

@@ -29,7 +29,7 @@ def page_history(reader: Reader, target: bytes, since: int | None, limit: int, c
             elif not reverse:
                 return
 
-    found = page(scan, lambda cell: cell.qualifier, limit, cursor)
+    found = page(f"changes {target!r}", scan, lambda cell: cell.qualifier, limit, cursor)
     items = [_item(read_link(target, cell.qualifier, cell.value)) for cell in found.items]
     return Page(items, found.next, found.prev)
 
@@ -50,7 +50,7 @@ def domain_history(
             if since is None or block_time(cell.value) >= since:
                 yield from _entries(cell, start, since, reverse=reverse)
 
-    found = page(scan, lambda entry: entry.key, limit, cursor)
+    found = page(f"changes {row!r}", scan, lambda entry: entry.key, limit, cursor)
     return Page([_item(entry.change) for entry in found.items], found.next, found.prev)
 
 

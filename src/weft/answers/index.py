@@ -56,7 +56,8 @@ class Index:
         """The pages that are referenced by the most pages, of all or of one domain."""
         if domain is not None:
             return self._top_of(self._domain(domain), limit, cursor)
-        found = paged(self._view.rows_scan(Table.QUERY, b"t:"), lambda cell: cell.row, _bounded(limit), cursor)
+        scan = self._view.rows_scan(Table.QUERY, b"t:")
+        found = paged("top", scan, lambda cell: cell.row, _bounded(limit), cursor)
         items = self._top_items([split_descending(cell.row[2:]) for cell in found.items])
         return self._listing(Listing, found, items, self._view.totals().pages)
 
@@ -66,7 +67,7 @@ class Index:
         if pages is None:
             raise NotKnown(f"no page of {domain} is known; `weft domains` lists the domains that are")
         scan = self._view.row_scan(Table.QUERY, row, keys.RANK)
-        found = paged(scan, lambda cell: cell.qualifier, _bounded(limit), cursor)
+        found = paged(f"top {domain}", scan, lambda cell: cell.qualifier, _bounded(limit), cursor)
         items = self._top_items([split_descending(cell.qualifier) for cell in found.items])
         return self._listing(DomainListing, found, items, int(pages), domain=domain)
 
@@ -84,6 +85,8 @@ class Index:
         info = self._view.info(page)
         if not (info.references or info.docs):
             raise _not_known(page)
+        if out and not info.docs:
+            raise NotKnown(f"{page.url} was never loaded, so what it references is not known")
         if out:
             found, total = outlinks(self._view, page.uri, _bounded(limit), cursor)
         else:
@@ -131,7 +134,7 @@ class Index:
         if by not in ("pages", "references"):
             raise UsageError(f"domains cannot be listed by {by!r}; expected pages or references")
         scan = self._view.rows_scan(Table.DOMAINS, b"p:" if by == "pages" else b"r:")
-        found = paged(scan, lambda cell: cell.row, _bounded(limit), cursor)
+        found = paged(f"domains {by}", scan, lambda cell: cell.row, _bounded(limit), cursor)
         return self._listing(Listing, found, list(map(_domain_item, found.items)), self._view.totals().domains)
 
     def changes(
@@ -175,7 +178,7 @@ def _bounded(limit: int) -> int:
 
 
 def _not_known(page: PageUrl) -> NotKnown:
-    return NotKnown(f"{page.url} is not known: nothing references it and it was never loaded")
+    return NotKnown(f"{page.url} is not known: nothing references it and its content is not loaded")
 
 
 def _domain_item(cell: Cell) -> DomainItem:

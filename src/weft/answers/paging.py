@@ -7,6 +7,7 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Generic, NamedTuple, Protocol, TypeVar
+from zlib import crc32
 
 from weft.errors import UsageError
 
@@ -26,9 +27,13 @@ class Page(NamedTuple, Generic[Item]):
     prev: str | None
 
 
-def page(scan: Scan[Item], key_of: Callable[[Item], bytes], limit: int, cursor: str | None) -> Page[Item]:
-    """The `limit` items after (or before) `cursor`, or the first ones; cursors lead on where there is more."""
-    key, backwards = _decode(cursor) if cursor else (None, False)
+def page(name: str, scan: Scan[Item], key_of: Callable[[Item], bytes], limit: int, cursor: str | None) -> Page[Item]:
+    """The `limit` items of the listing `name` after (or before) `cursor`, or the first ones.
+
+    Cursors lead on where there is more, in the listing of the same name only.
+    """
+    mark = crc32(name.encode()).to_bytes(4, "big")
+    key, backwards = _decode(cursor, mark) if cursor else (None, False)
     items = list(islice(_beyond(scan, key_of, key, reverse=backwards), limit))
     if backwards:
         items.reverse()
@@ -37,8 +42,8 @@ def page(scan: Scan[Item], key_of: Callable[[Item], bytes], limit: int, cursor: 
     first, last = key_of(items[0]), key_of(items[-1])
     return Page(
         items,
-        next=_encode(">", last) if _has_more(scan, key_of, last, reverse=False) else None,
-        prev=_encode("<", first) if _has_more(scan, key_of, first, reverse=True) else None,
+        next=_encode(b">" + mark + last) if _has_more(scan, key_of, last, reverse=False) else None,
+        prev=_encode(b"<" + mark + first) if _has_more(scan, key_of, first, reverse=True) else None,
     )
 
 
@@ -50,15 +55,17 @@ def _has_more(scan: Scan[Item], key_of: Callable[[Item], bytes], key: bytes, *, 
     return next(_beyond(scan, key_of, key, reverse=reverse), None) is not None
 
 
-def _encode(direction: str, key: bytes) -> str:
-    return urlsafe_b64encode(direction.encode() + key).decode().rstrip("=")
+def _encode(data: bytes) -> str:
+    return urlsafe_b64encode(data).decode().rstrip("=")
 
 
-def _decode(cursor: str) -> tuple[bytes, bool]:
+def _decode(cursor: str, mark: bytes) -> tuple[bytes, bool]:
     try:
         data = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     except (NotBase64, ValueError):
         data = b""
-    if data[:1] not in (b"<", b">"):
-        raise UsageError(f"{cursor!r} is no cursor; expected the value of `next` or `prev` of an earlier answer")
-    return data[1:], data[:1] == b"<"
+    if data[:1] not in (b"<", b">") or data[1:5] != mark:
+        raise UsageError(
+            f"{cursor!r} is no cursor of this listing; expected the `next` or `prev` of an earlier answer to the same"
+        )
+    return data[5:], data[:1] == b"<"

@@ -17,7 +17,7 @@ from weft.store.tables import Table
 
 def inlinks(view: View, target: Uri, limit: int, cursor: str | None) -> Page[LinkItem]:
     scan = view.row_scan(Table.QUERY, b"p:" + target.encode(), keys.INLINKS)
-    found = page(scan, lambda cell: cell.qualifier, limit, cursor)
+    found = page(f"in {target}", scan, lambda cell: cell.qualifier, limit, cursor)
     sources = [cell.qualifier for cell in found.items]
     columns = [keys.page_column(source, name) for source in sources for name in (keys.CUR, keys.SINCE)]
     cells = view.reader.get(Table.FLUO, columns)
@@ -62,5 +62,5 @@ def outlinks(view: View, source: Uri, limit: int, cursor: str | None) -> tuple[P
         chosen = [one for one in everything if start is None or (one.key <= start if reverse else one.key >= start)]
         return iter(chosen[::-1] if reverse else chosen)
 
-    found = page(scan, lambda one: one.key, limit, cursor)
+    found = page(f"out {source}", scan, lambda one: one.key, limit, cursor)
     return Page([one.item for one in found.items], found.next, found.prev), len(everything)

@@ -9,9 +9,10 @@ from typing import Any
 import click
 import msgspec
 
-from weft.answers.objects import Listing
+from weft.answers.objects import DomainListing, Listing
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.tables import aligned
+from weft.errors import UsageError
 
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -32,7 +33,7 @@ def top(invocation: Invocation, domain: str | None, limit: int, cursor: str | No
     with invocation.index() as index:
         answer = index.top(domain, limit=limit, cursor=cursor)
     rows = [(str(item.references), "yes" if item.crawled else "no", item.url) for item in answer.items]
-    of = f"pages of {domain}" if domain else "pages"
+    of = f"pages of {answer.domain}" if isinstance(answer, DomainListing) else "pages"
     _tell(answer, as_json, ("references", "crawled", "url"), rows, f"{answer.total} {of} known")
 
 
@@ -122,5 +123,5 @@ def _milliseconds(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise click.BadParameter(f"{text!r} is no time; expected one such as 2026-01-31, 36h or 7d") from None
+        raise UsageError(f"--since {text}: this is no time; expected one such as 2026-01-31, 36h or 7d") from None
     return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import click
 
 from weft.cli.invocation import Invocation, as_json, command
-
-
-@contextmanager
-def _workplace(invocation: Invocation) -> Iterator[Path]:
-    """A directory for large sorts, on the home's own disk."""
-    with tempfile.TemporaryDirectory(prefix="sort-", dir=invocation.home.require().path) as directory:
-        yield Path(directory)
+from weft.cli.progress import lines_now_and_then
 
 
 @command("verify")
@@ -32,8 +22,8 @@ def verify(context: click.Context, as_json: bool) -> None:
     from weft.linkindex.verify import verify as compare
 
     invocation = context.ensure_object(Invocation)
-    with _workplace(invocation) as directory, invocation.reader() as reader:
-        found = compare(reader, counted(reader) or "all", directory)
+    with invocation.home.require().workplace() as directory, invocation.reader() as reader:
+        found = compare(reader, counted(reader) or "all", directory, lines_now_and_then())
         seq = reader.last_seq
     if as_json:
         examples = list(found.examples)
@@ -59,8 +49,8 @@ def rebuild(invocation: Invocation, as_json: bool) -> None:
     from weft.store.api import Batch
 
     count = invocation.load().settings.index.count
-    with _workplace(invocation) as directory, invocation.writer() as store:
-        differences = put_right(store, count, directory)
+    with invocation.home.require().workplace() as directory, invocation.writer() as store:
+        differences = put_right(store, count, directory, lines_now_and_then())
         if counted(store) != count:
             # After the tables, so that a kill in between is put right by running this again.
             batch = Batch()

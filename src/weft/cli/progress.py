@@ -64,3 +64,16 @@ class Progress:
             self._bar.console.print(sentence, markup=False, highlight=False)
         else:
             click.echo(sentence, err=True)
+
+
+def lines_now_and_then() -> Callable[[str, int], None]:
+    """A watcher of long work of unknown length: told what is counted and how far it is, it says so now and then."""
+    told = time.monotonic()
+
+    def tell(what: str, number: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= LINE_EVERY:
+            told = time.monotonic()
+            click.echo(f"{number:,} {what} so far", err=True)
+
+    return tell

@@ -101,7 +101,9 @@ class LimitsSettings:
     idle_seconds: float = key(
         20.0, "Longest wait for the next byte of a fetch.", Between(0.1, DAY), "seconds", reader="spider"
     )
-    links_per_page: int = key(10_000, "Links taken from one page.", Between(0, 1_000_000), "links")
+    links_per_page: int = key(
+        10_000, "Links that a page may have; an import refuses one with more.", Between(0, 1_000_000), "links"
+    )
     anchor_chars: int = key(256, "Length at which an anchor text is cut.", Between(0, 65_536), "characters")
     title_chars: int = key(512, "Length at which a title is cut.", Between(0, 65_536), "characters")
     # Four bytes a character: the largest text is half of what a stored doc may unpack to.

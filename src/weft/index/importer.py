@@ -142,10 +142,10 @@ class Importer:
                 self.report.skipped += 1
                 watcher.skipped(f"{source.name}:{line.number}: {refused}")
             reached = line.after
-            if collected.is_full:
-                return reached, False
             if left is not None and len(collected.pages) >= left:
                 return reached, True
+            if collected.is_full:
+                return reached, False
         return reached, True
 
     def _apply(self, collected: _Round, notes: dict[bytes, bytes | None]) -> None:

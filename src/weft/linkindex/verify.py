@@ -33,10 +33,10 @@ class Difference(NamedTuple):
 
     def __str__(self) -> str:
         if self.held is None:
-            return f"{_readable_key(self.key)} is missing, expected {_readable_value(self.expected)}"
+            return f"{readable_key(self.key)} is missing, expected {_readable_value(self.expected)}"
         if self.expected is None:
-            return f"{_readable_key(self.key)} is there with {_readable_value(self.held)}, expected nothing"
-        return f"{_readable_key(self.key)} is {_readable_value(self.held)}, expected {_readable_value(self.expected)}"
+            return f"{readable_key(self.key)} is there with {_readable_value(self.held)}, expected nothing"
+        return f"{readable_key(self.key)} is {_readable_value(self.held)}, expected {_readable_value(self.expected)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +121,13 @@ def _take(side: list[Pair], bound: bytes) -> dict[bytes, bytes]:
     return taken
 
 
-def _readable_key(key: bytes) -> str:
+def readable_key(key: bytes) -> str:
+    """Table, row and column as `weft scan` prints them."""
     byte, row, family, qualifier = split_key(key)
     table = Table(byte)
     place = f"{table.label} {readable_row(table, row)}"
-    if not family and not qualifier:
-        return place
+    if not qualifier:
+        return f"{place} {readable(family)}" if family else place
     return f"{place} {readable(family)}:{readable_qualifier(table, family, qualifier)}"
 
 

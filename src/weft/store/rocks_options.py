@@ -77,7 +77,7 @@ def translated(path: Path, error: Exception) -> StoreError:
     if "Read-only file system" in text or "Permission denied" in text:
         return StoreUnwritable(path, f"its files cannot be written ({_reason(text)})")
     if "Corruption" in text or "CURRENT: does not exist" in text or "No such file" in text:
-        return StoreCorrupt(path, f"its files are damaged ({text}); restore a checkpoint or rebuild")
+        return StoreCorrupt(path, f"its files are damaged ({text}); restore a checkpoint or import again")
     return StoreError(path, text)
 
 
