@@ -29,7 +29,7 @@ from weft.store.tables import Table
 from workload import Web
 
 Groups = list[tuple[bytes, bytes, dict[bytes, bytes]]]
-"""(row, family, qualifier -> value), as a link index has them: combined per target before they are written."""
+"""(row, family, qualifier -> value), as a link index has them: combined per target, in order of targets."""
 
 
 Contestant = Callable[[Path, Iterator[Groups], Stopwatch], None]
@@ -48,7 +48,7 @@ def groups_of(web: Web) -> Iterator[Groups]:
             references[target] = references.get(target, 0) + len(sources)
             groups.append((b"p:" + target, b"inlinks", sources))
             groups.append((b"p:" + target, b"page", {b"incount": b"%d" % references[target]}))
-        yield groups
+        yield sorted(groups, key=lambda group: group[:2])
 
 
 def through_the_store(path: Path, batches: Iterator[Groups], _: Stopwatch) -> None:

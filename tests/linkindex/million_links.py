@@ -1,4 +1,4 @@
-"""Verify a web of a million links with 16 MiB for sorting; print links, cells and by how many bytes this process grew."""
+"""Rebuild and verify a million links with 16 MiB to sort in; print links, cells and the bytes that this took."""
 
 from __future__ import annotations
 

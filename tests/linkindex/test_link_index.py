@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from webs import RULES, Buckets, histories, newest_pages
 
@@ -57,12 +57,8 @@ def batched(history: list[LoadedPage], random: Random) -> list[list[LoadedPage]]
     return batches
 
 
-@given(history=histories, seed=st.integers(0, 10**6), count=st.sampled_from(["all", "external"]))
-def test_any_history_in_any_order_and_batches_is_exact_after_every_round(
-    tmp_path_factory: pytest.TempPathFactory, history: list[LoadedPage], seed: int, count: str
-) -> None:
+def play_one_owner(tmp: Path, history: list[LoadedPage], seed: int, count: str) -> None:
     random = Random(seed)
-    tmp = tmp_path_factory.mktemp("sort")
     store = MemoryStore()
     index = LinkIndex(store, IndexSettings(count=count))
     played: list[LoadedPage] = []
@@ -77,30 +73,48 @@ def test_any_history_in_any_order_and_batches_is_exact_after_every_round(
     assert derived(store) == before, "replaying any input changes nothing"
 
 
-@given(
-    history=histories,
-    seed=st.integers(0, 10**6),
-    count=st.sampled_from([1, 2, 7]),
-    queued=st.booleans(),
-    external=st.booleans(),
-)
-def test_many_owners_with_messages_between_them_end_exact_too(
-    tmp_path_factory: pytest.TempPathFactory,
-    history: list[LoadedPage],
-    seed: int,
-    count: int,
-    queued: bool,
-    external: bool,
-) -> None:
+def play_many_owners(tmp: Path, history: list[LoadedPage], seed: int, owners: int, queued: bool, count: str) -> None:
     random = Random(seed)
-    buckets = Buckets(count, random, queued=queued, external_only=external)
+    buckets = Buckets(owners, random, queued=queued, external_only=count == "external")
     for page in history:
         buckets.offer(page)
         while random.random() < 0.5:
             buckets.step()
     buckets.settle()
-    counting = "external" if external else "all"
-    assert_exact(buckets.store, history, tmp_path_factory.mktemp("sort"), counting)
+    assert_exact(buckets.store, history, tmp, count)
+
+
+seeds, counting = st.integers(0, 10**6), st.sampled_from(["all", "external"])
+one_owner = given(history=histories, seed=seeds, count=counting)
+many_owners = given(
+    history=histories, seed=seeds, owners=st.sampled_from([1, 2, 7]), queued=st.booleans(), count=counting
+)
+
+
+@settings(max_examples=150)
+@one_owner
+def test_any_history_in_any_order_and_batches_is_exact_after_every_round(tmp_path_factory, **play) -> None:
+    play_one_owner(tmp_path_factory.mktemp("sort"), **play)
+
+
+@settings(max_examples=150)
+@many_owners
+def test_many_owners_with_messages_between_them_end_exact_too(tmp_path_factory, **play) -> None:
+    play_many_owners(tmp_path_factory.mktemp("sort"), **play)
+
+
+@pytest.mark.long
+@settings(max_examples=5000)
+@one_owner
+def test_thousands_of_histories_are_exact_after_every_round(tmp_path_factory, **play) -> None:
+    play_one_owner(tmp_path_factory.getbasetemp(), **play)
+
+
+@pytest.mark.long
+@settings(max_examples=5000)
+@many_owners
+def test_thousands_of_histories_with_many_owners_end_exact(tmp_path_factory, **play) -> None:
+    play_many_owners(tmp_path_factory.getbasetemp(), **play)
 
 
 infos = st.builds(UriInfo, st.integers(0, 3), st.just(0), st.integers(0, 1))

@@ -98,7 +98,6 @@ class ExternalSort:
             for block in blocks:
                 for part in _halved(block, largest):
                     run.append(part)
-            run.flush()
         except OSError as error:
             raise SortUnwritable(self._directory, error) from error
 
@@ -120,18 +119,16 @@ class _Run:
     def __init__(self, directory: Path) -> None:
         # zstd costs as much as the unpacked bytes would cost to write, and sorted records shrink to a seventh.
         self._compress, self._decompress = ZstdCompressor(level=1).compress, ZstdDecompressor().decompress
-        self._file = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115 - closed by close()
+        self._file = tempfile.TemporaryFile(dir=directory, buffering=0)  # noqa: SIM115 - closed by close()
         self._sizes: list[int] = []
         self.size = 0
 
     def append(self, block: list[bytes]) -> None:
-        data = self._compress(_pack(block))
-        self._file.write(data)
+        data = memoryview(self._compress(_pack(block)))
         self._sizes.append(len(data))
         self.size += len(data)
-
-    def flush(self) -> None:
-        self._file.flush()
+        while data:
+            data = data[self._file.write(data) :]
 
     def blocks(self) -> Iterator[list[bytes]]:
         position = 0
@@ -141,8 +138,7 @@ class _Run:
             position += size
 
     def close(self) -> None:
-        # What was not written by now is not wanted; on a full disk it could not be.
-        self._file.detach().close()
+        self._file.close()
 
 
 def _halved(block: list[bytes], largest: int) -> Iterator[list[bytes]]:
