@@ -118,7 +118,7 @@ def test_any_web_gives_the_cells_that_counting_in_dicts_gives(
 
 def test_many_pages_with_little_memory_are_merged_in_passes(tmp_path: Path) -> None:
     web = [
-        page(f"http://s{n % 7}.com/{n}", *(f"https://s{n * k % 11}.com/{n * k % 13}" for k in range(20)))
+        page(f"http://s{n % 7}.com/{n}", *(f"https://s{n * k % 199}.com/{n * k % 13}" for k in range(20)))
         for n in range(300)
     ]
     store = MemoryStore()

@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import tracemalloc
+from io import FileIO
 from pathlib import Path
 from random import Random
 
@@ -96,6 +97,17 @@ def test_long_records_do_not_make_blocks_long(tmp_path: Path) -> None:
         sort.extend([bytes([n % 251]) * 5000 for n in range(2000)])
         assert {len(block) for run in sort._runs for block in run.blocks()} <= {3, 4, 5, 6, 7, 8}
         assert len(list(sort)) == 2000
+
+
+def test_a_file_that_takes_a_little_at_a_time_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class SlowFile(FileIO):
+        def write(self, data: memoryview) -> int:  # type: ignore[override]
+            return super().write(data[:10])
+
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: SlowFile(tmp_path / "file", "w+"))
+    with ExternalSort(tmp_path, memory=3000) as sort:
+        sort.extend([b"%03d" % number for number in range(100)])
+        assert list(sort) == [b"%03d" % number for number in range(100)]
 
 
 def test_a_missing_directory_is_said_in_a_sentence(tmp_path: Path) -> None:

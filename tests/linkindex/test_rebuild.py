@@ -55,6 +55,17 @@ def _row(uri: bytes) -> tuple[keys.Table, bytes]:
     return keys.Table.QUERY, b"p:" + uri
 
 
+@pytest.mark.parametrize("batch_bytes", [1, 1 << 20])
+def test_cells_of_any_bytes_that_do_not_belong_there_are_removed(tmp_path: Path, batch_bytes: int) -> None:
+    with RocksStore(tmp_path / "store") as store:
+        batch = Batch()
+        batch.put(keys.Table.QUERY, b"z:\0\xff\0\1", b"\0f", b"\0\1", b"x")
+        batch.put(keys.Table.DOMAINS, b"", b"", b"", b"")
+        store.write(batch, 1)
+        assert rebuild(store, "all", tmp_path, batch_bytes=batch_bytes) == 2
+        assert list(held_cells(store)) == []
+
+
 def test_a_sound_store_is_not_written(tmp_path: Path) -> None:
     with RocksStore(tmp_path / "store") as store:
         put_pages(store, SAMPLE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from small_webs import SAMPLE, naive_cells, page, put_pages
 
 from weft.linkindex import keys
+from weft.linkindex import verify as verifying
 from weft.linkindex.verify import Difference, Verification, differences, verify
 from weft.store.api import Batch
 from weft.store.encoding import cell_key
@@ -153,10 +155,14 @@ def test_two_sides_are_compared_as_two_dicts_would_be(
     assert sum(compared) == len(every)
 
 
-def test_after_a_difference_blocks_are_in_step_again() -> None:
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_after_a_difference_blocks_are_in_step_again(is_missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise one missing cell would make everything after it slow."""
     cells = [(b"%06d" % n, b"") for n in range(10_000)]
-    compared: list[int] = []
-    found = list(differences(iter(cells), iter(cells[:500] + cells[501:]), compared.append))
+    sides = [cells, cells[:500] + cells[501:]]
+    expected, held = sides if is_missing else sides[::-1]
+    taken_apart = Mock(side_effect=verifying._take)
+    monkeypatch.setattr(verifying, "_take", taken_apart)
+    found = list(differences(iter(expected), iter(held), lambda _: None))
     assert [difference.key for difference in found] == [b"000500"]
-    assert compared[1:3] == [1000, 1000]
+    assert taken_apart.call_count == 2, "both sides of one block"

@@ -301,6 +301,14 @@ def test_a_refreshed_reader_sees_what_was_flushed_or_compacted_with_no_batch_aft
     play(path, steps, seed=1)
 
 
+@pytest.mark.parametrize("steps", ["wnir", "wnwfr"])
+def test_a_log_whose_first_entry_is_only_half_there_counts_as_empty(
+    path: Path, monkeypatch: pytest.MonkeyPatch, steps: str
+) -> None:
+    monkeypatch.setattr(RocksReader, "_is_log_empty", lambda _: False)
+    play(path, steps, seed=1)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_readers_are_never_behind_nor_torn(path: Path, seed: int) -> None:
     steps = "".join(random.Random(seed).choices("wifconr", weights=(6, 4, 2, 1, 1, 1, 5), k=40))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rocksdict import (
     AccessType,
+    BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
     ChecksumType,
@@ -53,6 +54,11 @@ def _bound_memory(options: Options, tuning: StoreSettings) -> None:
     blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
     blocks.set_block_size(16 * 1024)
     blocks.set_bloom_filter(10, False)
+    # The index and filter of a large file are too large to be cached as one entry; in small parts they stay cached.
+    blocks.set_index_type(BlockBasedIndexType.two_level_index_search())
+    blocks.set_partition_filters(True)
+    blocks.set_metadata_block_size(16 * 1024)
+    blocks.set_pin_top_level_index_and_filter(True)
     blocks.set_format_version(5)
     blocks.set_checksum_type(ChecksumType.xxh3())
     options.set_block_based_table_factory(blocks)
