@@ -235,7 +235,7 @@ class RocksReader(RocksView):
         return bool(self._database.property_int_value("rocksdb.num-entries-active-mem-table"))
 
     def _is_log_empty(self) -> bool:
-        newest = max(self._path.glob("*.log"), default=None)
+        newest = max(self._path.glob("*.log"), key=lambda log: int(log.stem), default=None)
         try:
             return newest is None or newest.stat().st_size == 0
         except FileNotFoundError:
