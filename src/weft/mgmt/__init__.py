@@ -1,0 +1,1 @@
+"""The control plane: who holds which work."""

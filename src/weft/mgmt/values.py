@@ -1,0 +1,228 @@
+"""What the control plane and its callers tell each other."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NewType
+
+import msgspec
+
+DocId = NewType("DocId", int)
+"""A link's index: names it for good, also on the wire."""
+NodeId = NewType("NodeId", int)
+ChunkId = NewType("ChunkId", int)
+
+
+class LinkState(StrEnum):
+    PENDING, CRAWLING, CRAWLED, ERROR = "pending", "crawling", "crawled", "error"
+
+
+class LinkKind(StrEnum):
+    PAGE, ROBOTS = "page", "robots"
+
+
+class CrawlerTask(StrEnum):
+    CRAWLING, CRAWLED = "crawling", "crawled"
+
+
+class BuilderTask(StrEnum):
+    BUILDING, BUILT, ERROR = "building", "built", "error"
+
+
+class NodeType(StrEnum):
+    CRAWLER, SPIDER, INDEX_BUILDER, INDEX_SERVER = "Crawler", "Spider", "Index Builder", "Index Server"
+
+
+class NodeState(StrEnum):
+    ONLINE, PAUSED, DRAINING, OFFLINE = "online", "paused", "draining", "offline"
+
+
+class Health(StrEnum):
+    HEALTHY, PROBATION, FAILURE = "healthy", "probation", "failure"
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """What a registered node shows with every call that takes or changes work; void once the epoch is."""
+
+    node: NodeId
+    address: str
+    epoch: int
+
+
+class NewLink(msgspec.Struct, frozen=True):
+    uri: str
+    url: str
+    web_host: str
+    """Host name with `:port` unless it is the scheme's own: the unit of politeness."""
+    priority: int = 0
+    """Lower goes first within a host."""
+    etag: str = ""
+    last_modified: str = ""
+
+
+class ClaimedLink(msgspec.Struct, frozen=True):
+    doc_id: DocId
+    url: str
+    web_host: str
+    claim: int
+    """Raised by every claim of the link; a result that names an older one is late and changes nothing."""
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    id: ChunkId
+    links: list[ClaimedLink]
+
+
+class Details(msgspec.Struct, frozen=True):
+    """What a spider needs to know to fetch a link."""
+
+    doc_id: DocId
+    kind: LinkKind
+    url: str
+    claim: int
+    etag: str = ""
+    last_modified: str = ""
+    site: dict[str, object] = {}
+    """Settings of the link's site that concern fetching: headers, auth, proxy, ca, verify."""
+
+
+class WarcPosition(msgspec.Struct, frozen=True):
+    node: str
+    """Address of the spider's node that holds the file."""
+    file: str
+    offset: int
+    length: int
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """How a fetch ended. Archived (crawled) when there is a position, whatever the status; else an error."""
+
+    doc_id: DocId
+    claim: int
+    status: int = 0
+    """HTTP status; 0: there was no answer."""
+    error: str = ""
+    """Class of the error (network, timeout, tls, refused, robots, lost, too_large …); empty: archived."""
+    position: WarcPosition | None = None
+    started: int = 0
+    ended: int = 0
+    """Milliseconds since 1970, by the spider's clock."""
+    size: int = 0
+    """Bytes of the body after decoding."""
+    retry_after: int = 0
+    """Milliseconds that the server asked us to wait."""
+    etag: str = ""
+    last_modified: str = ""
+    location: str = ""
+    content_type: str = ""
+    body: bytes = b""
+    """Of robots.txt alone."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a link, for the URL server that hears DONE."""
+
+    doc_id: DocId
+    claim: int
+    state: LinkState
+    status: int = 0
+    error: str = ""
+    retry_after: int = 0
+    location: str = ""
+    started: int = 0
+    ended: int = 0
+    replacement: ClaimedLink | None = None
+    """A link that took this one's place in its chunk."""
+
+
+class Robots(msgspec.Struct, frozen=True, kw_only=True):
+    """robots.txt of an origin (`https://a.com`) as it was last fetched."""
+
+    origin: str
+    status: int
+    """HTTP status after redirects; 0: no answer."""
+    body: bytes = b""
+    fetched: int = 0
+    expires: int = 0
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where a web host is. An empty ip: the name does not resolve or is refused, with the reason."""
+
+    web_host: str
+    ip: str
+    ip_key: str
+    """What politeness counts by: the address, or the /64 of an IPv6 one."""
+    expires: int
+    reason: str = ""
+
+
+class BuildLink(msgspec.Struct, frozen=True, kw_only=True):
+    doc_id: DocId
+    uri: str
+    url: str
+    state: LinkState
+    result: Result
+
+
+class BuildChunk(msgspec.Struct, frozen=True):
+    """A crawled chunk given to a builder, with where its records are."""
+
+    id: ChunkId
+    attempt: int
+    """Named when the builder reports; an older attempt's report changes nothing."""
+    links: list[BuildLink]
+
+
+class Placement(msgspec.Struct, frozen=True):
+    """A built chunk for an index server; numbers rise by one per server."""
+
+    number: int
+    chunk: ChunkId
+
+
+class Reopen(msgspec.Struct, frozen=True, kw_only=True):
+    """Make a known link pending again, if its chunk is built and its last result is not newer than `after`."""
+
+    uri: str
+    url: str
+    web_host: str
+    after: int
+    etag: str = ""
+    last_modified: str = ""
+    priority: int = 0
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True):
+    id: NodeId
+    address: str
+    type: NodeType
+    state: NodeState
+    health: Health
+    epoch: int
+    seen: int
+    """Milliseconds since the last heartbeat."""
+    holds: int
+    """Links or chunks in its hands."""
+
+
+class Site(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user said about a site: a host or a registrable domain."""
+
+    name: str
+    scope: str = "hosts"
+    """hosts | domains | any"""
+    is_excluded: bool = False
+    seeds: list[str] = []
+    settings: dict[str, object] = {}
+    """priority, depth, include, exclude, budget, headers, auth, proxy, ca, verify, parameter rules kept or dropped."""
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    links: dict[str, int]
+    chunks: dict[str, int]
+    """By task: crawling, crawled, building, built, error."""
+    errors: dict[str, int]
+    """Links in state error, by class."""
+    oldest_lease: int | None
+    """Milliseconds since the least recent heartbeat of a node that holds work."""
