@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from weft.errors import BatchRefused
 from weft.store.api import Batch, Capability, Cell, Column, Store
+from weft.store.encoding import cell_key
 from weft.store.memory import MemoryStore
 from weft.store.rocksdb import RocksStore
 from weft.store.tables import Table
@@ -300,3 +301,12 @@ def test_statistics_tell_the_last_seq_and_the_cells(store: Store) -> None:
     figures = store.statistics()
     assert figures["last_seq"] == 3
     assert figures["cells"] >= 10
+
+
+def test_encoded_rows_are_the_scanned_cells(store: Store) -> None:
+    rows = (b"a", b"a\0", b"ab", b"b", b"\xff")
+    put(store, 3, *((row, family, b"q\0", row + family) for row in rows for family in (b"", b"f\0", b"g")))
+    for prefix in (b"", b"a", b"a\0", b"x"):
+        expected = [(cell_key(Q.byte, *cell[:3]), cell.value) for cell in store.scan_rows(Q, prefix)]
+        assert list(store.encoded_rows(Q, prefix)) == expected
+    assert len(list(store.encoded_rows(Q))) == 15

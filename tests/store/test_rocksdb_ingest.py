@@ -86,7 +86,7 @@ def looked_up(reader: Reader) -> dict[bytes, bytes]:
 
 def test_many_files_appear_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rocks_ingest, "_LOOK_EVERY", 100)
-    monkeypatch.setattr(rocks_ingest.SortedFiles.write, "__defaults__", (50_000,))
+    monkeypatch.setattr(rocks_ingest, "FILE_BYTES", 50_000)
     noise = random.Random(1)
     cells = [(cell_key(Table.QUERY.byte, b"%06d" % n, b"f", b"q"), noise.randbytes(100)) for n in range(20_000)]
     with RocksStore(path, TINY) as store, RocksReader(path) as reader:

@@ -44,18 +44,11 @@ def rebuild(invocation: Invocation, as_json: bool) -> None:
 
     After a change of index.count this makes the tables count so.
     """
-    from weft.linkindex.pipeline import count_cell, counted
     from weft.linkindex.rebuild import rebuild as put_right
-    from weft.store.api import Batch
 
     count = invocation.load().settings.index.count
     with invocation.home.require().workplace() as directory, invocation.writer() as store:
         differences = put_right(store, count, directory, lines_now_and_then())
-        if counted(store) != count:
-            # After the tables, so that a kill in between is put right by running this again.
-            batch = Batch()
-            batch.add(count_cell(count))
-            store.write(batch, store.last_seq + 1)
         seq = store.last_seq
     if as_json:
         click.echo(json.dumps({"seq": seq, "differences": differences, "counting": count}))

@@ -1,6 +1,6 @@
 """The whole link index in one go, computed from the pages alone: the judge of what the observers keep.
 
-1. Every page gives one record for itself and one per reference, sorted by (target, source).
+1. Every page gives its references, grouped by target; the page itself is a target too.
 2. A walk over them counts what is known of each uri; the cells of uris are sorted by key.
 3. A walk over the ranks counts the domains; the cells of domains are sorted by key.
 4. All of it is given out in key order; the rows of pages come from a second walk over the references.
@@ -23,17 +23,12 @@ from weft.errors import WeftError
 from weft.linkindex import keys
 from weft.linkindex.derived import Pair, Progress, current_pages
 from weft.linkindex.external_sort import MEMORY, ExternalSort
+from weft.linkindex.inlinks import Inlinks, InlinkSort
 from weft.linkindex.records import DomainInfo, Totals, UriInfo, decode_page
 from weft.model.domain import Domain, reversed_domain
 from weft.model.url import Uri, UrlRefused, domain_of, identity_of
 from weft.store.api import Reader
 from weft.store.encoding import END
-
-# A reference is `target 0 source 0 anchor scheme`; a page itself is `uri 0 0`, before the references to it. Uris hold
-# no 0x00 and are not empty, so that the order of records is the order of (target, source).
-_ZERO: Final = b"\0"
-_PLAIN, _SECURE = b"h", b"s"
-_PLAIN_END: Final = _PLAIN[0]
 
 _TELL_EVERY: Final = 1000
 
@@ -61,13 +56,20 @@ def expected_cells(
     `count` is the setting: "all" references, or "external" ones only. Large sorts use `directory`; memory stays below
     about twice `memory` bytes. The reader must hold still meanwhile.
     """
+    with InlinkSort(directory, memory) as references:
+        _read_references(reader, count, references, progress)
+        yield from derived_cells(references, current_pages(reader), directory, memory=memory)
+
+
+def derived_cells(
+    references: Iterable[Inlinks], pages: Iterator[Pair], directory: Path, *, memory: int = MEMORY
+) -> Iterator[Pair]:
+    """Every derived cell in key order, from the references by target and the (uri, page:cur) of all pages in order."""
     with ExitStack() as open_sorts:
 
         def sort(share: int) -> ExternalSort:
             return open_sorts.enter_context(ExternalSort(directory, memory // share))
 
-        references = sort(1)
-        _read_references(reader, count, references, progress)
         infos, ranks, totals = sort(4), sort(4), sort(4)
         _count_uris(references, infos, ranks, totals)
         domains, pagecounts = sort(8), sort(8)
@@ -75,16 +77,16 @@ def expected_cells(
         yield from map(_as_cell, domains)
         yield from map(_as_cell, infos)
         yield from _domain_rows(pagecounts, ranks)
-        yield from _page_rows(references, current_pages(reader))
+        yield from _page_rows(references, pages)
         yield from map(_as_cell, totals)
 
 
-def _read_references(reader: Reader, count: str, references: ExternalSort, progress: Progress | None) -> None:
+def _read_references(reader: Reader, count: str, references: InlinkSort, progress: Progress | None) -> None:
     is_external = {"all": False, "external": True}[count]
     number = 0
     for number, (uri, cur) in enumerate(current_pages(reader), 1):
         try:
-            references.extend([uri + _ZERO + _ZERO, *_references_of(uri, cur, is_external)])
+            references.add(_checked(uri), *_references_of(uri, cur, is_external))
         except (msgspec.DecodeError, UrlRefused, ValueError) as error:
             raise PageUnreadable(uri, error) from error
         if progress and number % _TELL_EVERY == 0:
@@ -93,33 +95,30 @@ def _read_references(reader: Reader, count: str, references: ExternalSort, progr
         progress("pages", number)
 
 
-def _references_of(source: bytes, cur: bytes, is_external: bool) -> Iterable[bytes]:
-    infix = b"%b%b%b" % (_ZERO, _without_zero(source), _ZERO)
-    home = domain_of(Uri(source.decode()))
+def _references_of(source: bytes, cur: bytes, is_external: bool) -> tuple[list[bytes], list[bytes], list[bool]]:
+    """Targets, anchors, and whether each says http."""
     links = decode_page(cur).outlinks
     if is_external:
+        home = domain_of(Uri(source.decode()))
         links = [link for link in links if _identity(link.url)[1] != home]
     targets = [_identity(link.url)[0] for link in links]
-    records = [
-        b"".join((target, infix, link.anchor.encode(), _PLAIN if link.url.startswith("http:") else _SECURE))
-        for target, link in zip(targets, links, strict=True)
-    ]
-    if len(set(targets)) == len(targets):
-        return records
-    # The first one counts, should a page name a target twice.
-    return dict(zip(reversed(targets), reversed(records), strict=True)).values()
+    if len(set(targets)) != len(targets):
+        # The first one counts, should a page name a target twice.
+        first = dict(zip(reversed(targets), reversed(links), strict=True))
+        targets, links = list(first), list(first.values())
+    return targets, [link.anchor.encode() for link in links], [link.url.startswith("http:") for link in links]
 
 
 @lru_cache(maxsize=65_536)
 def _identity(url: str) -> tuple[bytes, Domain]:
     """Uri and domain. The pages of a site come one after another and mostly link to the same places."""
     page = identity_of(url)
-    return _without_zero(page.uri.encode()), page.domain
+    return _checked(page.uri.encode()), page.domain
 
 
-def _without_zero(uri: bytes) -> bytes:
-    if 0 in uri:
-        raise ValueError(f"{uri!r} is no uri; expected no zero byte")
+def _checked(uri: bytes) -> bytes:
+    if not uri or 0 in uri or not uri.isascii():
+        raise ValueError(f"{uri!r} is no uri; expected ASCII without a zero byte")
     return uri
 
 
@@ -128,7 +127,7 @@ def _reversed(domain: Domain) -> bytes:
     return reversed_domain(domain).encode()
 
 
-def _count_uris(references: Iterable[bytes], infos: ExternalSort, ranks: ExternalSort, totals: ExternalSort) -> None:
+def _count_uris(references: Iterable[Inlinks], infos: ExternalSort, ranks: ExternalSort, totals: ExternalSort) -> None:
     for uri, info in _uri_infos(references):
         domain = _reversed(domain_of(Uri(uri.decode())))
         number = b"%d" % info.references
@@ -137,21 +136,18 @@ def _count_uris(references: Iterable[bytes], infos: ExternalSort, ranks: Externa
         totals.add(_as_record(keys.total(info.references, uri), number))
 
 
-def _uri_infos(references: Iterable[bytes]) -> Iterator[tuple[bytes, UriInfo]]:
-    prefix, known, plain, docs = _ZERO, 0, 0, 0
-    for record in references:
-        if not record.startswith(prefix):
-            if known or docs:
-                yield prefix[:-1], UriInfo(known, plain, docs)
-            prefix, known, plain, docs = record[: record.index(0) + 1], 0, 0, 0
-        end = record[-1]
-        if end:
-            known += 1
-            plain += end == _PLAIN_END
-        else:
-            docs = 1
-    if known or docs:
-        yield prefix[:-1], UriInfo(known, plain, docs)
+def _uri_infos(references: Iterable[Inlinks]) -> Iterator[tuple[bytes, UriInfo]]:
+    uri, known, plain, docs = b"", 0, 0, 0
+    for piece in references:
+        if piece.uri != uri:
+            if uri:
+                yield uri, UriInfo(known, plain, docs)
+            uri, known, plain, docs = piece.uri, 0, 0, 0
+        known += len(piece.sources)
+        plain += piece.plain
+        docs += piece.is_page
+    if uri:
+        yield uri, UriInfo(known, plain, docs)
 
 
 def _count_domains(ranks: Iterable[bytes], domains: ExternalSort, pagecounts: ExternalSort) -> None:
@@ -193,19 +189,17 @@ def _domain_rows(pagecounts: Iterable[bytes], ranks: Iterable[bytes]) -> Iterato
         yield from map(_as_cell, islice(remaining, int(pages)))
 
 
-def _page_rows(references: Iterable[bytes], pages: Iterator[Pair]) -> Iterator[Pair]:
+def _page_rows(references: Iterable[Inlinks], pages: Iterator[Pair]) -> Iterator[Pair]:
     uri, inlinks, known, cur = b"", b"", 0, None
-    for record in references:
-        target, source, tail = record.split(_ZERO, 2)
-        if target != uri:
+    for piece in references:
+        if piece.uri != uri:
             if uri:
                 yield from _page_columns(uri, known, cur)
-            uri, inlinks, known, cur = target, keys.inlink(target, b""), 0, None
-        if source:
-            known += 1
-            yield inlinks + source, tail[:-1]
-        else:
+            uri, inlinks, known, cur = piece.uri, keys.inlink(piece.uri, b""), 0, None
+        if piece.is_page:
             cur = _cur_of(uri, pages)
+        known += len(piece.sources)
+        yield from zip([inlinks + source for source in piece.sources], piece.anchors, strict=True)
     if uri:
         yield from _page_columns(uri, known, cur)
 

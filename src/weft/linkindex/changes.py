@@ -16,7 +16,7 @@ from weft.store.encoding import END
 from weft.store.tables import Table
 
 NAMES: Final = {1: "new", -1: "lost", 0: "anchor"}
-LINK, BLOCK = b"link", b"block"
+LINK, BLOCK, BASELINE = b"link", b"block", b"baseline"
 
 _U, _D, _A = (Table.CHANGES.byte + row for row in (b"u:", b"d:", b"a:"))
 _LINK, _BLOCK = END + LINK + END, END + BLOCK + END
@@ -69,6 +69,24 @@ def history_cells(changes: Sequence[LinkChange], seq: int, recorded: int, part: 
     everything = b"%d %d " % (max(moments), recorded) + compress(b"".join(packed.values()))
     cells[b"".join((_A, _BLOCK, number))] = everything
     return cells
+
+
+def baseline_cells(seq: int, recorded: int, references: int) -> Cells:
+    """What says that history begins with a bulk build, which brought this many references."""
+    return {b"".join((_A, END, BASELINE, END, newest_first(seq))): b"%d %d" % (recorded, references)}
+
+
+class Baseline(NamedTuple):
+    """When history began, and how many references were known by then."""
+
+    at: int
+    references: int
+
+
+def baseline(reader: Reader) -> Baseline | None:
+    """Where history begins, if it does so with a bulk build."""
+    cell = next(reader.scan(Table.CHANGES, b"a:", BASELINE, limit=1), None)
+    return Baseline(*map(int, cell.value.split())) if cell else None
 
 
 _LONGEST_BLOCK: Final = 1 << 30

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Final
 
 from weft.linkindex import keys
 from weft.store.api import Reader
-from weft.store.encoding import END, cell_key
 from weft.store.tables import Table
 
 Pair = tuple[bytes, bytes]
@@ -28,14 +28,7 @@ DERIVED: Final = (
 
 def held_cells(reader: Reader) -> Iterator[Pair]:
     """Every derived cell that the store holds, in key order."""
-    for table, prefix in DERIVED:
-        byte = table.byte
-        for row, family, qualifier, _, value in reader.scan_rows(table, prefix):
-            # cell_key, written out where nothing needs escaping: every reference passes here.
-            if 0 in row or 0 in family:
-                yield cell_key(byte, row, family, qualifier), value
-            else:
-                yield b"".join((byte, row, END, family, END, qualifier)), value
+    return chain.from_iterable(reader.encoded_rows(table, prefix) for table, prefix in DERIVED)
 
 
 def current_pages(reader: Reader) -> Iterator[Pair]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from weft.clock import Clock, SystemClock
@@ -15,6 +13,7 @@ from weft.linkindex.changes import expired_cells, history_cells
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.round import Plan, Rules, plan_round
 from weft.linkindex.state import IndexState
+from weft.linkindex.uncollected import uncollected
 from weft.store.api import Batch, Column, Reader, Store
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
@@ -48,7 +47,7 @@ class LinkIndex:
 
     def apply(self, pages: Iterable[LoadedPage], notes: Mapping[bytes, bytes | None] | None = None) -> Applied:
         """Take a round of pages, and `notes` (encoded cells, such as how far an import is) in the same batch."""
-        with _uncollected():
+        with uncollected():
             plan = plan_round(self._state, pages, rules=self._rules)
             seq = self._store.last_seq + 1
             batch = self._batch(plan, seq)
@@ -85,18 +84,6 @@ class LinkIndex:
             raise
         self._is_marked = True
         self._state.remember(plan.uris, plan.domains)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """A round makes some hundred thousand tuples and no cycle: looking for cycles among them takes 15 % of its time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def counted(reader: Reader) -> str | None:

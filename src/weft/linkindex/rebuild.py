@@ -9,6 +9,7 @@ from typing import Final
 
 from weft.linkindex.derived import Progress
 from weft.linkindex.external_sort import MEMORY
+from weft.linkindex.pipeline import count_cell, counted
 from weft.linkindex.verify import Comparison
 from weft.store.api import Batch, BulkStore, Store
 
@@ -30,40 +31,44 @@ def rebuild(
 ) -> int:
     """Write what differs from the batch result, all at once; return how many cells that were.
 
+    What the tables count is from then on `count`: that is written in the same step.
+
     Killed at any moment, it leaves the store as it was or as it should be. Nobody else may write meanwhile: the seq is
     the one after those that were looked at, so that a store which moved on refuses it.
     """
     with store.snapshot() as view:
         seq = view.last_seq + 1
+        marker: list[Change] = [] if counted(view) == count else list(count_cell(count).items())
         comparison = Comparison(view, count, directory, progress, memory)
         changes = ((difference.key, difference.expected) for difference in comparison)
         if not isinstance(store, BulkStore):
-            return _write(store, list(changes), seq)
+            return _write(store, marker, list(changes), seq)
         few = list(_first_bytes(changes, batch_bytes))
         following = next(changes, None)
         if following is None:
-            return _write(store, few, seq)
-        return _ingest(store, chain(few, [following], changes), seq, directory)
+            return _write(store, marker, few, seq)
+        return _ingest(store, marker, chain(few, [following], changes), seq, directory)
 
 
-def _write(store: Store, changes: list[Change], seq: int) -> int:
-    if changes:
+def _write(store: Store, marker: list[Change], changes: list[Change], seq: int) -> int:
+    if marker or changes:
         batch = Batch()
-        batch.add(dict(changes))
+        batch.add(dict([*marker, *changes]))
         store.write(batch, seq)
     return len(changes)
 
 
-def _ingest(store: BulkStore, changes: Iterator[Change], seq: int, directory: Path) -> int:
+def _ingest(store: BulkStore, marker: list[Change], changes: Iterator[Change], seq: int, directory: Path) -> int:
     number = 0
 
-    def counted() -> Iterator[Change]:
+    def numbered() -> Iterator[Change]:
         nonlocal number
         for change in changes:
             number += 1
             yield change
 
-    store.ingest(counted(), seq, directory)
+    # Table META sorts before all others.
+    store.ingest(chain(marker, numbered()), seq, directory)
     return number
 
 

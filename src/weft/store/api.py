@@ -8,6 +8,7 @@ What an engine promises beyond that, it names in `capabilities`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from enum import Flag, auto
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self, runtime_checkable
@@ -139,6 +140,10 @@ class Reader(Protocol):
         """Every cell of the rows that begin with `prefix`, in order, from row `start` on, in either direction."""
         ...
 
+    def encoded_rows(self, table: Table, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Like scan_rows, as encoded keys and values: for those who walk over everything."""
+        ...
+
     def refresh(self) -> None:
         """Move the view to what is committed now."""
         ...
@@ -192,6 +197,27 @@ class BulkStore(Store, Protocol):
         If that fails, the store is as it was and may go on. After StoreUnwritable see `write`.
         """
         ...
+
+    def building(
+        self, seq: int, directory: Path, notes: Mapping[bytes, bytes | None]
+    ) -> AbstractContextManager[CellParts]:
+        """Like `ingest`, for cells that come as several ordered streams at once; they are taken in when the block ends.
+
+        `notes` are the cells of table META; no part may hold any. Leaving by an exception leaves the store as it was.
+        """
+        ...
+
+
+class CellPart(Protocol):
+    def write(self, cells: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Add cells, in strictly ascending order of keys over all calls."""
+        ...
+
+
+class CellParts(Protocol):
+    """The streams of one ingest; the ranges of their keys must not overlap."""
+
+    def part(self) -> CellPart: ...
 
 
 def range_keys(rows: RowRange) -> tuple[bytes, bytes]:

@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 
 from weft.errors import BatchRefused
 from weft.store.api import Batch, Capability, Cell, Column, RowRange
-from weft.store.encoding import split_key
+from weft.store.encoding import cell_key, split_key
 from weft.store.tables import Table
 
 
@@ -111,6 +111,10 @@ class MemoryStore:
         if start is not None:
             wanted = [cell for cell in wanted if (cell.row <= start if reverse else cell.row >= start)]
         return iter(wanted[::-1] if reverse else wanted)
+
+    def encoded_rows(self, table: Table, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        for row, family, qualifier, _, value in self.scan_rows(table, prefix):
+            yield cell_key(table.byte, row, family, qualifier), value
 
     def write(self, batch: Batch, seq: int) -> None:
         if seq < 1:

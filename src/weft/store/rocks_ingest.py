@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from rocksdict import IngestExternalFileOptions, Options, SstFileWriter
@@ -25,44 +26,89 @@ def moving_in() -> IngestExternalFileOptions:
 
 
 class SortedFiles:
-    """Files made in `folder`, which must be empty: cells in ascending order of keys, stamped with `seq`."""
+    """Files made in `folder`, which must be empty, of cells stamped with `seq`: in parts whose keys do not overlap."""
 
     def __init__(self, folder: Path, options: Options, seq: int, max_value_bytes: int) -> None:
-        self._folder, self._options, self._seq, self._max_value_bytes = folder, options, seq, max_value_bytes
-        self._paths: list[str] = []
+        self._folder, self._options, self.max_value_bytes = folder, options, max_value_bytes
+        self.stamp = seq_prefix(seq)
+        self.paths: list[str] = []
+        self._parts: list[Part] = []
 
-    def write(self, cells: Iterable[tuple[bytes, bytes | None]], file_bytes: int = FILE_BYTES) -> list[str]:
-        """Write them all; the paths of the files, whose key ranges do not overlap."""
-        stamp, before = seq_prefix(self._seq), b""
-        file = self._next_file()
-        for number, (key, value) in enumerate(_with_last_seq(cells)):
-            if key <= before:
-                raise BatchRefused(self._folder, f"the key {key!r} does not come after {before!r}")
-            before = key
-            if number % _LOOK_EVERY == _LOOK_EVERY - 1 and file.file_size() >= file_bytes:
-                file.finish()
-                file = self._next_file()
-            if value is None:
-                del file[key]
-            else:
-                self._check_size(value)
-                file[key] = stamp + value
-        file.finish()
-        return self._paths
+    def part(self) -> Part:
+        """One more stream of cells; several may be written by turns."""
+        self._parts.append(Part(self))
+        return self._parts[-1]
 
-    def _next_file(self) -> SstFileWriter:
+    def next_file(self) -> SstFileWriter:
         file = SstFileWriter(self._options)
-        self._paths.append(str(self._folder / f"{len(self._paths):06d}.sst"))
-        file.open(self._paths[-1])
+        self.paths.append(str(self._folder / f"{len(self.paths):06d}.sst"))
+        file.open(self.paths[-1])
         return file
 
-    def _check_size(self, value: bytes) -> None:
-        limit = self._max_value_bytes
-        if len(value) > limit:
-            raise BatchRefused(self._folder, f"a value of {len(value):,} bytes is over the limit of {limit:,}")
+    def refuse(self, problem: str) -> BatchRefused:
+        return BatchRefused(self._folder, problem)
+
+    def abandon(self) -> None:
+        """Let go of files that are not complete."""
+        for part in self._parts:
+            part.abandon()
+
+    def finish(self) -> list[str]:
+        """The paths of all files, complete now."""
+        for part in self._parts:
+            part.finish()
+        return self.paths
 
 
-def _with_last_seq(cells: Iterable[tuple[bytes, bytes | None]]) -> Iterator[tuple[bytes, bytes | None]]:
+class Part:
+    """Cells in ascending order of keys, in as many files as they need."""
+
+    def __init__(self, files: SortedFiles) -> None:
+        self._files = files
+        self._file: SstFileWriter | None = None
+        self._before = b""
+
+    def write(self, cells: Iterable[tuple[bytes, bytes | None]]) -> None:
+        remaining = iter(cells)
+        while block := list(islice(remaining, _LOOK_EVERY)):
+            self._write_block(block)
+
+    def _write_block(self, block: list[tuple[bytes, bytes | None]]) -> None:
+        file, stamp, limit = self._current_file(), self._files.stamp, self._files.max_value_bytes
+        before = self._before
+        try:
+            for key, value in block:
+                if key <= before:
+                    raise self._files.refuse(f"the key {key!r} does not come after {before!r}")
+                before = key
+                if value is None:
+                    del file[key]
+                elif len(value) > limit:
+                    raise self._files.refuse(f"a value of {len(value):,} bytes is over the limit of {limit:,}")
+                else:
+                    file[key] = stamp + value
+        finally:
+            del file  # a traceback would keep it open, and with it its room on a full disk
+        self._before = before
+
+    def _current_file(self) -> SstFileWriter:
+        if self._file is not None and self._file.file_size() >= FILE_BYTES:
+            self.finish()
+        if self._file is None:
+            self._file = self._files.next_file()
+        return self._file
+
+    def finish(self) -> None:
+        if self._file is not None:
+            self._file.finish()
+            self._file = None
+
+    def abandon(self) -> None:
+        self._file = None
+
+
+def with_last_seq(cells: Iterable[tuple[bytes, bytes | None]]) -> Iterator[tuple[bytes, bytes | None]]:
+    """The cells, and among them in its place the one that says which seq is the last."""
     remaining = iter(cells)
     for key, value in remaining:
         if key > LAST_SEQ:

@@ -70,6 +70,17 @@ class RocksView:
             rows_key(table.byte, prefix), None if start is None else after(row_key(table.byte, start))
         )
 
+    def encoded_rows(self, table: Table, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        begin = rows_key(table.byte, prefix)
+        iterator = self._database.iter()
+        iterator.seek(begin)
+        key, value, advance = iterator.key, iterator.value, iterator.next
+        while iterator.valid() and (found := key()).startswith(begin):
+            stored = value()
+            yield found, stored[1 + stored[0] :]
+            advance()
+        self._check(iterator.status)
+
     def refresh(self) -> None:
         """Nothing to do: the writer sees what it wrote."""
 

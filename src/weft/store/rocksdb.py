@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from rocksdict import AccessType, Checkpoint, Options, Rdict, WriteBatch, WriteOptions
@@ -16,7 +17,7 @@ from weft.errors import BatchRefused, StoreError, StoreUnwritable, WeftError
 from weft.store import directory
 from weft.store.api import Batch, Capability, range_keys
 from weft.store.encoding import seq_prefix
-from weft.store.rocks_ingest import SortedFiles, moving_in
+from weft.store.rocks_ingest import SortedFiles, moving_in, with_last_seq
 from weft.store.rocks_options import engine_options, open_database, translated
 from weft.store.rocks_view import LAST_SEQ, RocksView
 
@@ -95,18 +96,31 @@ class RocksStore(RocksView):
             time.sleep(0.005)
 
     def ingest(self, cells: Iterable[tuple[bytes, bytes | None]], seq: int, directory: Path) -> None:
+        with self._building(seq, directory) as files:
+            files.part().write(with_last_seq(cells))
+
+    @contextmanager
+    def building(self, seq: int, directory: Path, notes: Mapping[bytes, bytes | None]) -> Iterator[SortedFiles]:
+        with self._building(seq, directory) as files:
+            yield files
+            files.part().write(with_last_seq(sorted(notes.items())))
+
+    @contextmanager
+    def _building(self, seq: int, directory: Path) -> Iterator[SortedFiles]:
         self._refuse_seq(seq)
         folder = directory / f"{self._path.name}.ingest"
         shutil.rmtree(folder, ignore_errors=True)  # left by a process that was killed
+        files = SortedFiles(folder, engine_options(self._tuning), seq, self._tuning.max_value_bytes)
         try:
             folder.mkdir(parents=True)
-            files = SortedFiles(folder, engine_options(self._tuning), seq, self._tuning.max_value_bytes)
-            self._take_in(files.write(cells), seq)
+            yield files
+            self._take_in(files.finish(), seq)
         except WeftError:
             raise
         except Exception as error:
             raise translated(self._path, error) from error
         finally:
+            files.abandon()
             shutil.rmtree(folder, ignore_errors=True)
 
     def _take_in(self, files: list[str], seq: int) -> None:

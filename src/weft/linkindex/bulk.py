@@ -1,0 +1,196 @@
+"""A whole index at once: pages are sorted, all tables computed from them, and taken in by the store in one step.
+
+1. Every page waits in a sort by uri; of several versions of a page the newest stands.
+2. A walk over the pages writes their own cells and gathers the references by target.
+3. The batch program makes the derived cells from those.
+
+Until the last step the store is as empty as before; a kill leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from itertools import chain, groupby, islice
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+import msgspec
+
+from weft.config.index_sections import IndexSettings
+from weft.errors import UsageError
+from weft.linkindex import keys
+from weft.linkindex.batch import derived_cells
+from weft.linkindex.changes import baseline_cells
+from weft.linkindex.derived import Pair
+from weft.linkindex.external_sort import MEMORY, ExternalSort
+from weft.linkindex.inlinks import InlinkSort
+from weft.linkindex.loaded import LoadedPage
+from weft.linkindex.pipeline import count_cell
+from weft.linkindex.records import Version, compress_doc, encode_since
+from weft.linkindex.uncollected import uncollected
+from weft.store.api import BulkStore, CellParts, Reader
+from weft.store.tables import Table
+
+_BLOCK: Final = 1000
+_ARRIVAL: Final = 8
+"""Bytes of the number that keeps a page's versions in the order of their arrival."""
+
+_FIRST_PAGE_KEY: Final = keys.page_cur(b"")[: len(b"fp:")]
+
+
+class _Waiting(NamedTuple):
+    """A version of a page while it waits: what the store and the references need of it."""
+
+    fetched: int
+    content: bytes
+    cur: bytes
+    doc: bytes
+    targets: list[bytes]
+    anchors: list[bytes]
+    plain: list[bool]
+    counted: list[int] | None
+    """Which outlinks are references, by number; None: all."""
+    since: list[int] | None = None
+    """When each outlink appeared; None: with this version."""
+
+
+class _Page(NamedTuple):
+    uri: bytes
+    now: _Waiting
+
+
+class Built(NamedTuple):
+    """What a bulk build made."""
+
+    seq: int
+    pages: int
+    """That exist, or are known to be gone."""
+    links: int
+
+
+_pack: Final = msgspec.msgpack.Encoder().encode
+_unpack: Final = msgspec.msgpack.Decoder(_Waiting).decode
+
+
+def is_empty(reader: Reader) -> bool:
+    """Whether no page was ever loaded or deleted: only then may a bulk build begin."""
+    return next(reader.rows(Table.FLUO), None) is None
+
+
+class BulkBuild:
+    """Takes pages in any order, then makes the index of them."""
+
+    def __init__(self, store: BulkStore, settings: IndexSettings, directory: Path, memory: int = MEMORY) -> None:
+        if not is_empty(store):
+            raise UsageError("a bulk build needs an empty index, and this one has pages; import without --bulk")
+        self._store, self._settings, self._directory, self._memory = store, settings, directory, memory
+        self._pages = ExternalSort(directory, memory)
+        self._arrived = self._found = self._links = 0
+
+    def add(self, pages: Iterable[LoadedPage]) -> None:
+        with uncollected():
+            self._pages.extend([self._record(page) for page in pages])
+
+    def _record(self, page: LoadedPage) -> bytes:
+        self._arrived += 1
+        targets, domains, anchors, plain = page.outlinks
+        counted = None
+        if self._settings.count == "external":
+            counted = [number for number, domain in enumerate(domains) if domain != page.domain]
+        doc = compress_doc(page.doc) if page.doc else b""
+        packed = _pack((*page.version, page.cur, doc, targets, anchors, plain, counted, None))
+        return b"".join((page.uri, b"\0", self._arrived.to_bytes(_ARRIVAL, "big"), packed))
+
+    def finish(self, notes: Mapping[bytes, bytes | None], now: int) -> Built:
+        """Make the index of everything that was added, with `notes` (cells of table META), durable at once."""
+        seq = self._store.last_seq + 1
+        marked = {**notes, **count_cell(self._settings.count)}
+        with uncollected(), ExitStack() as open_things:
+            references = open_things.enter_context(InlinkSort(self._directory, self._memory // 2))
+            parts = open_things.enter_context(self._store.building(seq, self._directory, marked))
+            self._write_pages(parts, references)
+            curs = ((uri, now.cur) for uri, now in self._newest() if now.cur)
+            self._write_derived(parts, derived_cells(references, curs, self._directory, memory=self._memory))
+            if self._settings.history and self._links:
+                parts.part().write(sorted(baseline_cells(seq, now, self._links).items()))
+        return Built(seq, self._found, self._links)
+
+    def _write_pages(self, parts: CellParts, references: InlinkSort) -> None:
+        docs, own = parts.part(), parts.part()
+        newest = self._newest()
+        while block := list(islice(newest, _BLOCK)):
+            docs.write([(keys.doc(uri), now.doc) for uri, now in block if now.doc])
+            own.write(chain.from_iterable(map(_own_cells, block)))
+            for uri, now in block:
+                if now.cur:
+                    columns = _references(now)
+                    references.add(uri, *columns)
+                    self._links += len(columns[0])
+            self._found += len(block)
+
+    def _write_derived(self, parts: CellParts, cells: Iterator[Pair]) -> None:
+        """Around the pages' own cells: files of one ingest must not overlap."""
+        below, above = parts.part(), parts.part()
+        while block := list(islice(cells, _BLOCK)):
+            if block[-1][0] < _FIRST_PAGE_KEY:
+                below.write(block)
+            elif block[0][0] > _FIRST_PAGE_KEY:
+                above.write(block)
+            else:
+                below.write([cell for cell in block if cell[0] < _FIRST_PAGE_KEY])
+                above.write([cell for cell in block if cell[0] > _FIRST_PAGE_KEY])
+
+    def _newest(self) -> Iterator[_Page]:
+        for uri, records in groupby(self._pages, key=_uri_of):
+            versions = (_unpack(record[len(uri) + 1 + _ARRIVAL :]) for record in records)
+            current = next(versions)
+            for other in versions:
+                current = _later(current, other)
+            yield _Page(uri, current)
+
+    def close(self) -> None:
+        self._pages.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _uri_of(record: bytes) -> bytes:
+    return record[: record.index(0)]
+
+
+def _later(current: _Waiting, other: _Waiting) -> _Waiting:
+    """The newer of two versions; an outlink that stays keeps the time of its first appearance."""
+    if other[:2] <= current[:2]:
+        return current
+    since = current.since or [current.fetched] * len(current.targets)
+    appeared = dict(zip(current.targets, since, strict=True))
+    return other._replace(since=[appeared.get(target, other.fetched) for target in other.targets])
+
+
+def _references(now: _Waiting) -> tuple[list[bytes], list[bytes], list[bool]]:
+    """Targets, anchors, and whether each says http."""
+    columns = now.targets, now.anchors, now.plain
+    if now.counted is None:
+        return columns
+    targets, anchors, plain = columns
+    kept = now.counted
+    return [targets[n] for n in kept], [anchors[n] for n in kept], [plain[n] for n in kept]
+
+
+def _own_cells(page: _Page) -> list[Pair]:
+    """A page's row of `fluo`, in the order of its columns."""
+    uri, now = page
+    version = Version(now.fetched, now.content).encode()
+    if not now.cur:
+        return [(keys.page_gone(uri), version)]
+    since = now.since or [now.fetched] * len(now.targets)
+    return [
+        (keys.page_cur(uri), now.cur),
+        (keys.page_since(uri), encode_since(since)),
+        (keys.page_version(uri), version),
+    ]
