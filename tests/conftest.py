@@ -3,9 +3,32 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.fixture
+def make_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Makes a disk of its own of some size, such as 8m: for filling up."""
+    made: list[Path] = []
+
+    def make(size: str) -> Path:
+        disk = tmp_path / f"disk{len(made)}"
+        disk.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip("needs the right to mount a small tmpfs (root)")
+        made.append(disk)
+        return disk
+
+    yield make
+    for disk in made:
+        subprocess.run(["umount", "--lazy", disk], check=True)

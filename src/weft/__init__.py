@@ -11,16 +11,19 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-def open(home: str | Path = "weft-data") -> Index:  # noqa: A001 - `weft.open(home)` reads as it should
-    """The answers of the weft at `home`, readable while it runs; close it, or use it in a `with`."""
+def open(home: str | Path | None = None) -> Index:  # noqa: A001 - `weft.open(home)` reads as it should
+    """The answers of the weft at `home` (else WEFT_HOME, else ./weft-data), readable while it runs; close it, or use
+    it in a `with`."""
     import os
 
     from weft.answers.index import Index
     from weft.config import load
-    from weft.home import Home
+    from weft.home import Home, chosen_home
     from weft.model.url import UrlRules
+    from weft.store.embedded import embedded
     from weft.store.rocksdb import RocksReader
 
-    place = Home(Path(home)).require()
+    place = (Home(Path(home)) if home is not None else chosen_home(os.environ)).require()
     settings = load(place.path, os.environ, []).settings
-    return Index(RocksReader(place.store, settings.store), UrlRules(settings.url.strip, settings.url.max_length))
+    reader = RocksReader(place.store, embedded(settings.store))
+    return Index(reader, UrlRules(settings.url.strip, settings.url.max_length))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from pathlib import Path
 from weft.errors import HomeError
 
 SETTINGS_FILE = "weft.toml"
+DEFAULT_HOME = "weft-data"
 _WORKPLACE = "sort-"
 
 
@@ -77,3 +78,8 @@ class Home:
             raise HomeError(f"{self.path}: this is a file; expected a directory for weft's home")
         if self.path.is_dir() and not self.exists and any(self.path.iterdir()):
             raise HomeError(f"{self.path}: this directory holds other things; expected an empty one or a weft home")
+
+
+def chosen_home(environment: Mapping[str, str]) -> Home:
+    """The home that the environment names, else the one in this directory."""
+    return Home(Path(environment.get("WEFT_HOME") or DEFAULT_HOME))

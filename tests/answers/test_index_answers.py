@@ -179,3 +179,9 @@ def test_a_limit_below_one_is_refused(index: Index) -> None:
 def test_open_needs_a_home(tmp_path: Path) -> None:
     with pytest.raises(HomeError, match="weft init"):
         weft.open(tmp_path)
+
+
+def test_changes_of_what_is_not_known_are_refused(index: Index) -> None:
+    for unknown in ("https://nowhere.example/x", "nowhere.example"):
+        with pytest.raises(NotKnown, match=r"nowhere\.example.* is not known"):
+            index.changes(unknown)

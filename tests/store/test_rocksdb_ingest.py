@@ -7,7 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -215,14 +215,8 @@ def test_engines_say_whether_they_can(path: Path) -> None:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk], capture_output=True, check=False)
-    if mounted.returncode:
-        pytest.skip("needs the right to mount a small tmpfs (root)")
-    yield disk
-    subprocess.run(["umount", "--lazy", disk], check=True)
+def small_disk(make_disk: Callable[[str], Path]) -> Path:
+    return make_disk("8m")
 
 
 def test_a_full_disk_is_said_and_the_store_is_as_it_was(small_disk: Path) -> None:

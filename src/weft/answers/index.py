@@ -7,6 +7,9 @@ from typing import Any, Self, TypeVar
 
 from weft.answers.history import domain_history, page_history
 from weft.answers.objects import (
+    Baseline,
+    ChangeItem,
+    ChangeListing,
     DomainItem,
     DomainListing,
     Listing,
@@ -21,7 +24,8 @@ from weft.answers.references import inlinks, outlinks
 from weft.answers.view import View, guessed_url
 from weft.errors import NotKnown, UsageError
 from weft.linkindex import keys
-from weft.linkindex.records import DomainInfo, UriInfo, Version, decode_address
+from weft.linkindex.changes import baseline
+from weft.linkindex.records import UNKNOWN_URI, DomainInfo, UriInfo, Version, decode_address
 from weft.model.domain import Domain, plain_domain, reversed_domain
 from weft.model.url import PageUrl, Uri, UrlRules
 from weft.store.api import Cell, Column, Reader
@@ -139,18 +143,35 @@ class Index:
 
     def changes(
         self, of: str | None = None, *, since: int | None = None, limit: int = 20, cursor: str | None = None
-    ) -> Listing:
+    ) -> ChangeListing:
         """References that came, went or changed their words, newest first: to a page, to a domain's pages, or all.
 
         `of` is a URL, or a bare name for a domain; `since` is in milliseconds since 1970.
         """
         if of is not None and ("/" in of or "?" in of):
-            target = self._rules.identify_typed(of).uri.encode()
-            found = page_history(self._view.reader, target, since, _bounded(limit), cursor)
+            found = self._changes_of_page(of, since, _bounded(limit), cursor)
+        elif of is not None:
+            found = self._changes_of_domain(self._domain(of), since, _bounded(limit), cursor)
         else:
-            domain = reversed_domain(self._domain(of)).encode() if of is not None else None
-            found = domain_history(self._view.reader, domain, since, _bounded(limit), cursor)
-        return self._listing(Listing, found, found.items, None)
+            found = domain_history(self._view.reader, None, since, _bounded(limit), cursor)
+        began = baseline(self._view.reader)
+        return self._listing(
+            *(ChangeListing, found, found.items, None), baseline=began and Baseline(moment(began.at), began.references)
+        )
+
+    def _changes_of_page(self, of: str, since: int | None, limit: int, cursor: str | None) -> Page[ChangeItem]:
+        page = self._rules.identify_typed(of)
+        target = page.uri.encode()
+        if self._view.info(page) == UNKNOWN_URI and not self._view.has_history(b"u:" + target):
+            raise _not_known(page)
+        return page_history(self._view.reader, target, since, limit, cursor)
+
+    def _changes_of_domain(self, name: Domain, since: int | None, limit: int, cursor: str | None) -> Page[ChangeItem]:
+        domain = reversed_domain(name).encode()
+        known = self._view.value(Table.FLUO, keys.domain_info_column(domain))
+        if known is None and not self._view.has_history(b"d:" + domain):
+            raise NotKnown(f"{name} is not known: no page of it is referenced or loaded")
+        return domain_history(self._view.reader, domain, since, limit, cursor)
 
     def _listing(
         self, kind: type[SomeListing], found: Page[Any], items: list[Any], total: int | None, **about: Any

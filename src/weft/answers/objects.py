@@ -67,6 +67,19 @@ class DomainListing(Listing, frozen=True, kw_only=True):
     domain: str
 
 
+class Baseline(msgspec.Struct, frozen=True):
+    """Where history begins, if it does with a bulk import."""
+
+    at: str
+    references: int
+
+
+class ChangeListing(Listing, frozen=True, kw_only=True):
+    """A listing of changes; what a bulk import brought is not among them but counted in `baseline`."""
+
+    baseline: Baseline | None
+
+
 class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     uri: str

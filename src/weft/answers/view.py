@@ -54,6 +54,9 @@ class View:
         cell = self.reader.get(table, [column])[0]
         return cell.value if cell else None
 
+    def has_history(self, row: bytes) -> bool:
+        return next(self.reader.scan(Table.CHANGES, row, limit=1), None) is not None
+
     def rows_scan(self, table: Table, prefix: bytes) -> Scan[Cell]:
         """A listing of rows, for paging by row."""
         return partial(_scan_rows, self.reader, table, prefix)

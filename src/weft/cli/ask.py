@@ -99,7 +99,10 @@ def changes(
     with invocation.index() as index:
         answer = index.changes(of, since=earliest, limit=limit, cursor=cursor)
     rows = [(item.at, item.change, item.source, item.target, item.anchor) for item in answer.items]
-    _tell(answer, as_json, ("at", "change", "source", "target", "anchor"), rows, f"{answer.count} changes shown")
+    found = f"{answer.count} changes shown"
+    if answer.baseline:
+        found += f"; history begins {answer.baseline.at} with {answer.baseline.references} references"
+    _tell(answer, as_json, ("at", "change", "source", "target", "anchor"), rows, found)
 
 
 def _tell(answer: Listing, as_json: bool, header: Sequence[str], rows: Sequence[Sequence[str]], found: str) -> None:

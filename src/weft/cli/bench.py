@@ -30,4 +30,15 @@ def run(context: click.Context, name: str, quick: bool) -> None:
     if name not in _names():
         raise UsageError(f"there is no benchmark {name!r}; expected one of: {', '.join(_names())}")
     command = [sys.executable, str(BENCHMARKS / f"{name}.py"), *(["--quick"] if quick else [])]
-    context.exit(subprocess.run(command, check=False).returncode)  # noqa: S603 - a file of our own checkout
+    context.exit(_run(command))
+
+
+def _run(command: list[str]) -> int:
+    process = subprocess.Popen(command)  # noqa: S603 - a file of our own checkout
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        # The terminal interrupted it too; it ends without a word.
+        process.kill()
+        process.wait()
+        raise

@@ -10,17 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.errors import UsageError
-from weft.home import Home
+from weft.home import DEFAULT_HOME, Home, chosen_home
 
 if TYPE_CHECKING:
     from weft.answers.index import Index
     from weft.config import Loaded, Settings
-    from weft.config.index_sections import StoreSettings
     from weft.model.url import UrlRules
     from weft.store.rocksdb import RocksReader, RocksStore
-
-DEFAULT_HOME = "weft-data"
 
 
 @dataclass(slots=True)
@@ -32,8 +28,7 @@ class Invocation:
 
     @property
     def home(self) -> Home:
-        chosen = self.home_flag or Path(os.environ.get("WEFT_HOME") or DEFAULT_HOME)
-        return Home(chosen)
+        return Home(self.home_flag) if self.home_flag else chosen_home(os.environ)
 
     def load(self) -> Loaded:
         from weft.config import load
@@ -42,9 +37,10 @@ class Invocation:
 
     def reader(self) -> RocksReader:
         """The store of an existing home, to read from."""
+        from weft.store.embedded import embedded
         from weft.store.rocksdb import RocksReader
 
-        return RocksReader(self.home.require().store, _embedded(self.load().settings))
+        return RocksReader(self.home.require().store, embedded(self.load().settings.store))
 
     def index(self) -> Index:
         """The answers of an existing home."""
@@ -54,9 +50,10 @@ class Invocation:
 
     def writer(self) -> RocksStore:
         """The store of an existing home, as its one writer."""
+        from weft.store.embedded import embedded
         from weft.store.rocksdb import RocksStore
 
-        return RocksStore(self.home.require().store, _embedded(self.load().settings))
+        return RocksStore(self.home.require().store, embedded(self.load().settings.store))
 
 
 def _take_home(context: click.Context, _: click.Parameter, value: Path | None) -> None:
@@ -106,12 +103,6 @@ def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
         return made
 
     return declare
-
-
-def _embedded(settings: Settings) -> StoreSettings:
-    if settings.store.url != "rocksdb:":
-        raise UsageError("store.url names a Cassandra cluster, which this version cannot use yet; expected rocksdb:")
-    return settings.store
 
 
 def rules_of(settings: Settings) -> UrlRules:
