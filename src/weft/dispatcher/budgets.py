@@ -1,0 +1,42 @@
+"""How many links of each site were ever chosen: what a site's budget is held against."""
+
+from __future__ import annotations
+
+from weft.dispatcher.scope import budget_of
+from weft.linkindex.cells import Cells
+from weft.mgmt.values import Site
+from weft.store.api import Column, Reader
+from weft.store.encoding import cell_key
+from weft.store.tables import Table
+
+_SITE, _TAKEN = b"site", b"taken"
+
+
+class Budgets:
+    """Counted in the batch that takes the links, so that both are true or neither."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._taken: dict[str, int] = {}
+
+    def refusal(self, site: Site) -> str:
+        """Why no new link of this site may be chosen now; nothing if one may, which is counted at once."""
+        budget = budget_of(site)
+        taken = self.taken(site.name)
+        if budget is not None and taken >= budget:
+            return f"budget: {budget} links of {site.name} were crawled"
+        self._taken[site.name] = taken + 1
+        return ""
+
+    def taken(self, name: str) -> int:
+        if name not in self._taken:
+            cell = self._reader.get(Table.LINKS, [_column(name)])[0]
+            self._taken[name] = int(cell.value) if cell else 0
+        return self._taken[name]
+
+    def cells(self) -> Cells:
+        return {cell_key(Table.LINKS.byte, *_column(name)): b"%d" % taken for name, taken in self._taken.items()}
+
+
+def _column(name: str) -> Column:
+    return Column(b"s:" + name.encode(), _SITE, _TAKEN)

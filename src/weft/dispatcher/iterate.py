@@ -1,0 +1,136 @@
+"""The dispatcher: walks over the domains that have work and hands their next segments to the control plane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final, NamedTuple
+
+import msgspec
+
+from weft.clock import Clock
+from weft.config.crawl_sections import DispatcherSettings
+from weft.dispatcher.budgets import Budgets
+from weft.dispatcher.records import DOMAIN_ROW, WORK, Place, decode_work, list_row, split_listed, work_column
+from weft.dispatcher.scope import Scope, Verdict, priority_of, web_host_of
+from weft.dispatcher.segment import Chosen, choose
+from weft.dispatcher.work import LinkRound
+from weft.linkindex.keys import BASES
+from weft.mgmt.api import Links
+from weft.mgmt.values import Reopen
+from weft.model.domain import plain_domain
+from weft.model.url import PageUrl, Uri
+from weft.store.api import Batch, Store
+from weft.store.tables import Table
+
+DOMAINS_A_STEP: Final = 50
+"""Domains that one step serves: their segments are one call and one batch."""
+
+
+class Step(NamedTuple):
+    """What a step did."""
+
+    domains: int
+    given: int
+    hidden: int
+
+
+class Dispatcher:
+    """Hands over first, then writes that it did: cut off in between, the same links are handed over again, which
+    changes nothing."""
+
+    def __init__(self, store: Store, mgmt: Links, settings: DispatcherSettings, clock: Clock) -> None:
+        self._store, self._mgmt, self._settings, self._clock = store, mgmt, settings, clock
+        self._from: tuple[int, bytes] = (0, b"")
+        """Base and domain to go on with: those at the front of the list must not be all that is ever served."""
+
+    @property
+    def low_water(self) -> int:
+        """A domain gets its next segment when the last one is nearly used up."""
+        return max(1, self._settings.segment_size // 2)
+
+    def step(self, scope: Scope, room: int) -> Step:
+        """Serve some domains that have work, with at most about `room` links."""
+        now = self._clock.now()
+        links, budgets = LinkRound(self._store, self.low_water), Budgets(self._store)
+        domains = given = hidden = 0
+        wanted: list[Reopen] = []
+        for domain in islice(self._domains(now), DOMAINS_A_STEP):
+            if given >= room:
+                break
+            domains += 1
+            for chosen in choose(self._store, links, domain, self._settings, now):
+                verdict = self._judge(scope, budgets, domain, chosen)
+                if verdict.reason:
+                    hide(links, domain, chosen, verdict.reason)
+                    hidden += 1
+                    continue
+                wanted.append(_reopening(chosen, priority_of(verdict.site) if verdict.site else 0))
+                taken = msgspec.structs.replace(chosen.record, place=Place.GIVEN, reason="")
+                links.put(domain, chosen.uri, taken)
+                given += 1
+        if wanted:
+            self._mgmt.reopen(wanted)
+        self._write(links, budgets)
+        return Step(domains, given, hidden)
+
+    def _judge(self, scope: Scope, budgets: Budgets, domain: bytes, chosen: Chosen) -> Verdict:
+        """Again, for the user may have said something since the link was found."""
+        page = PageUrl(chosen.record.url, Uri(chosen.uri.decode()), plain_domain(domain.decode()))
+        verdict = scope.judge(page, chosen.record.depth)
+        if verdict.reason or verdict.site is None or chosen.record.fetched:
+            return verdict
+        return Verdict(verdict.site, budgets.refusal(verdict.site))
+
+    def _write(self, links: LinkRound, budgets: Budgets) -> None:
+        cells = links.cells()
+        if cells:
+            self._store.write(Batch({**cells, **budgets.cells()}), self._store.last_seq + 1)
+
+    def _domains(self, now: int) -> Iterator[bytes]:
+        """Domains that have work, from where the last step stopped, once around."""
+        first, after = self._from
+        for number in range(BASES + 1):
+            base = (first + number) % BASES
+            for domain in self._listed(base, now):
+                is_behind = number == 0 and domain <= after
+                is_around = number == BASES and domain > after
+                if not (is_behind or is_around):
+                    self._from = base, domain
+                    yield domain
+
+    def _listed(self, base: int, now: int) -> list[bytes]:
+        """In order of their names: the moments say only who may be served."""
+        end = (now + 1).to_bytes(8, "big")
+        found = []
+        for cell in self._store.scan(Table.LINKS, list_row(base), WORK):
+            if cell.qualifier >= end:
+                break
+            found.append(split_listed(cell.qualifier)[1])
+        return sorted(found)
+
+    def outstanding(self) -> int:
+        """Links in the control plane's hands, of all domains."""
+        total = 0
+        for row in self._store.rows(Table.LINKS, DOMAIN_ROW):
+            cell = self._store.get(Table.LINKS, [work_column(row[len(DOMAIN_ROW) :])])[0]
+            total += decode_work(cell.value).outstanding if cell else 0
+        return total
+
+
+def hide(links: LinkRound, domain: bytes, chosen: Chosen, reason: str) -> None:
+    hidden = msgspec.structs.replace(chosen.record, place=Place.HIDDEN, reason=reason)
+    links.put(domain, chosen.uri, hidden)
+
+
+def _reopening(chosen: Chosen, priority: int) -> Reopen:
+    record = chosen.record
+    return Reopen(
+        uri=chosen.uri.decode(),
+        url=record.url,
+        web_host=web_host_of(record.url),
+        after=record.fetched,
+        etag=record.etag,
+        last_modified=record.last_modified,
+        priority=priority + record.depth,
+    )

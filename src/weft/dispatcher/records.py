@@ -1,0 +1,156 @@
+"""Table `links`: one record per known link, and where it waits for its turn.
+
+l:<domain>  link:<uri>                                        what is known of the link
+            new:<hops><rarity><discovered><uri>               never fetched, the most wanted first
+            due:<moment><uri>                                 fetched before, to be fetched again from then on
+            domain:work                                       how much of the domain is waiting and under way
+w:<base>    work:<moment><domain>                             domains that have something to give from then on
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from weft.linkindex.keys import base_of
+from weft.mgmt.values import WarcPosition
+from weft.store.api import Column
+from weft.store.encoding import cell_key
+from weft.store.tables import Table
+
+LINK, NEW, DUE, DOMAIN, WORK = b"link", b"new", b"due", b"domain", b"work"
+DOMAIN_ROW: Final = b"l:"
+_TABLE: Final = Table.LINKS.byte
+_MOMENT: Final = 8
+_NEW_PREFIX: Final = 2 + _MOMENT
+
+
+class Place(StrEnum):
+    """Where a link waits."""
+
+    NEW = "new"
+    """Never fetched; the dispatcher may choose it."""
+    GIVEN = "given"
+    """In the control plane's hands."""
+    DUE = "due"
+    """Fetched before; the dispatcher may choose it from its moment on."""
+    HIDDEN = "hidden"
+    """Not to be fetched, with the reason."""
+
+
+class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of a link. Moments are milliseconds since 1970, 0 for never."""
+
+    url: str
+    place: Place = Place.NEW
+    reason: str = ""
+    """Why it is hidden, or why it will not be fetched again."""
+    discovered: int = 0
+    depth: int = 0
+    """Hops from a URL that was added."""
+    source: str = ""
+    """The uri of the page that it was first found on; nothing if it was added."""
+    references: int = 0
+    """When its place among the new ones was chosen."""
+    due: int = 0
+    fetched: int = 0
+    status: int = 0
+    error: str = ""
+    failures: int = 0
+    """One after another."""
+    interval: int = 0
+    changed: int = 0
+    decided: int = 0
+    """When the fetch was that decided what the index holds of it."""
+    position: WarcPosition | None = None
+    decided_position: WarcPosition | None = None
+    etag: str = ""
+    last_modified: str = ""
+    location: str = ""
+    """The uri that it led to, if it did."""
+    turned: bool = False
+    """Whether it was led to another URL of its own uri, and that one is asked now."""
+    fingerprint: int = 0
+    simhash: int = 0
+    canonical: str = ""
+    """The uri that stands for this one."""
+
+
+class DomainWork(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A domain's work as a whole."""
+
+    first: int | None = None
+    """The moment of its first link that may be chosen; None: there is none."""
+    listed: int | None = None
+    """The moment under which it stands in the list of domains with work."""
+    outstanding: int = 0
+    """Links in the control plane's hands."""
+    links: int = 0
+    taken: int = 0
+    """Links ever chosen for the first time."""
+
+
+encode_record: Final = msgspec.msgpack.Encoder().encode
+decode_record: Final = msgspec.msgpack.Decoder(LinkRecord).decode
+encode_work: Final = msgspec.msgpack.Encoder().encode
+decode_work: Final = msgspec.msgpack.Decoder(DomainWork).decode
+
+
+def link_column(domain: bytes, uri: bytes) -> Column:
+    return Column(DOMAIN_ROW + domain, LINK, uri)
+
+
+def work_column(domain: bytes) -> Column:
+    return Column(DOMAIN_ROW + domain, DOMAIN, WORK)
+
+
+def link_key(domain: bytes, uri: bytes) -> bytes:
+    return cell_key(_TABLE, *link_column(domain, uri))
+
+
+def work_key(domain: bytes) -> bytes:
+    return cell_key(_TABLE, *work_column(domain))
+
+
+def waiting_key(domain: bytes, uri: bytes, record: LinkRecord) -> bytes | None:
+    """The cell by which a link is found when its turn comes; None where it has no turn."""
+    if record.place is Place.NEW:
+        rarity = 255 - min(record.references.bit_length(), 255)
+        wanted = bytes([min(record.depth, 255), rarity]) + _moment(record.discovered)
+        return cell_key(_TABLE, DOMAIN_ROW + domain, NEW, wanted + uri)
+    if record.place is Place.DUE:
+        return cell_key(_TABLE, DOMAIN_ROW + domain, DUE, _moment(record.due) + uri)
+    return None
+
+
+def uri_of_new(qualifier: bytes) -> bytes:
+    return qualifier[_NEW_PREFIX:]
+
+
+def split_due(qualifier: bytes) -> tuple[int, bytes]:
+    """(moment, uri)"""
+    return int.from_bytes(qualifier[:_MOMENT], "big"), qualifier[_MOMENT:]
+
+
+def turn_of(record: LinkRecord) -> int | None:
+    """From when on a link may be chosen."""
+    return {Place.NEW: 0, Place.DUE: record.due}.get(record.place)
+
+
+def list_row(base: int) -> bytes:
+    return b"w:%02x" % base
+
+
+def list_key(domain: bytes, moment: int) -> bytes:
+    return cell_key(_TABLE, list_row(base_of(domain)), WORK, _moment(moment) + domain)
+
+
+def split_listed(qualifier: bytes) -> tuple[int, bytes]:
+    """(moment, domain)"""
+    return split_due(qualifier)
+
+
+def _moment(milliseconds: int) -> bytes:
+    return max(0, milliseconds).to_bytes(_MOMENT, "big")

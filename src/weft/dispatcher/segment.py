@@ -1,0 +1,57 @@
+"""A segment: the links chosen for a domain's next crawl, new ones and those that are due again."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import NamedTuple
+
+from weft.config.crawl_sections import DispatcherSettings
+from weft.dispatcher.records import DOMAIN_ROW, DUE, NEW, LinkRecord, split_due, uri_of_new
+from weft.dispatcher.work import LinkRound
+from weft.store.api import Reader
+from weft.store.tables import Table
+
+
+class Chosen(NamedTuple):
+    uri: bytes
+    record: LinkRecord
+    why: str
+
+
+def choose(reader: Reader, links: LinkRound, domain: bytes, settings: DispatcherSettings, now: int) -> list[Chosen]:
+    """The next segment of a domain; reads about a segment's worth of records, however many the domain has."""
+    size = settings.segment_size
+    again = _due(reader, links, domain, now, 2 * size) if settings.refresh_percentage else []
+    share = _share(size, settings.refresh_percentage, len(again))
+    fresh = _new(reader, links, domain, size)
+    # What one side cannot fill, the other may.
+    taken_again = again[: max(share, size - len(fresh))] if again else []
+    return [*fresh[: size - len(taken_again)], *taken_again]
+
+
+def _share(size: int, percentage: int, waiting: int) -> int:
+    return min(waiting, max(1, size * percentage // 100))
+
+
+def _new(reader: Reader, links: LinkRound, domain: bytes, most: int) -> list[Chosen]:
+    cells = reader.scan(Table.LINKS, DOMAIN_ROW + domain, NEW, limit=most)
+    uris = [uri_of_new(cell.qualifier) for cell in cells]
+    found = zip(uris, links.read([(domain, uri) for uri in uris]), strict=True)
+    return [Chosen(uri, record, _why_new(record)) for uri, record in found if record is not None]
+
+
+def _why_new(record: LinkRecord) -> str:
+    return f"new, {record.depth} hops, {record.references} references when found"
+
+
+def _due(reader: Reader, links: LinkRound, domain: bytes, now: int, most: int) -> list[Chosen]:
+    """Those whose moment has come, the least recently crawled first."""
+    cells = islice(reader.scan(Table.LINKS, DOMAIN_ROW + domain, DUE), most)
+    uris = [uri for moment, uri in (split_due(cell.qualifier) for cell in cells) if moment <= now]
+    found = zip(uris, links.read([(domain, uri) for uri in uris]), strict=True)
+    due = [Chosen(uri, record, _why_due(record, now)) for uri, record in found if record is not None]
+    return sorted(due, key=lambda chosen: chosen.record.fetched)
+
+
+def _why_due(record: LinkRecord, now: int) -> str:
+    return f"due for {(now - record.due) / 1000:,.0f} s, crawled {(now - record.fetched) / 1000:,.0f} s ago"
