@@ -1,31 +1,33 @@
-"""Importing: files in, rounds of pages into the link index, and an exact place to go on from after a kill."""
+"""Importing: blocks of pages in, rounds into the link index, and an exact place to go on from after a kill."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from weft import failpoints
-from weft.config import Settings
 from weft.errors import WeftError
 from weft.index import runs
 from weft.intake.files import Source
-from weft.intake.jsonl import JsonPages, LineRefused
-from weft.intake.lines import BEGINNING, Line, Lines, Position, SourceDamaged
+from weft.intake.formats import Format
+from weft.intake.groups import Skipped
+from weft.intake.pace import Pace
+from weft.intake.position import BEGINNING, SourceDamaged, Unit
+from weft.intake.reading import Block, PageReader
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.pipeline import Applied, LinkIndex
-from weft.model.url import UrlRules
 from weft.store.api import Reader
 
 ROUND_BYTES = 32 << 20
 """Content that one round may hold, whatever the number of its pages."""
 
 LISTED = 100
-"""Skipped lines that are kept word by word; the rest is counted."""
+"""Skipped lines and records that are told one by one; the rest is counted."""
 
 
 class ImportRefused(WeftError):  # noqa: N818 - an answer about the input, not a fault
-    """A strict import met a line that it cannot load; nothing of that file was loaded."""
+    """A strict import met a line or record that it cannot load; nothing of that file was loaded."""
 
 
 @dataclass(slots=True)
@@ -36,15 +38,22 @@ class Report:
     changed: int = 0
     unchanged: int = 0
     ignored: int = 0
+    removed: int = 0
+    """Pages, among `pages`, of which the input says that they are not there."""
     links: int = 0
     skipped: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    """Why lines and records were skipped."""
+    passed: Counter[str] = field(default_factory=Counter)
+    """Records that say nothing of a page, by what they are."""
     seq: int = 0
     resumed: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
     """One sentence for each file that could not be read to its end."""
 
-    def add(self, applied: Applied, pages: int) -> None:
-        self.pages += pages
+    def add(self, applied: Applied, pages: list[LoadedPage]) -> None:
+        self.pages += len(pages)
+        self.removed += sum(page.is_gone for page in pages)
         self.changed += applied.changed
         self.unchanged += applied.unchanged
         self.ignored += applied.ignored
@@ -54,7 +63,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Who wants to know: called after each round, and for each line that was skipped."""
+    """Who wants to know: called after each block, and for each line or record that was skipped."""
 
     moved: Callable[[Report, Source, int], None] = lambda report, source, bytes_read: None
     skipped: Callable[[str], None] = lambda sentence: None
@@ -66,9 +75,12 @@ class _Round:
     pages: list[LoadedPage] = field(default_factory=list)
     size: int = 0
 
-    def add(self, page: LoadedPage) -> None:
-        self.pages.append(page)
-        self.size += len(page.cur) + len(page.doc)
+    def add(self, block: Block) -> None:
+        self.pages += block.pages
+        self.size += sum(len(page.cur) + len(page.doc) for page in block.pages)
+
+    def has_room_for(self, block: Block) -> bool:
+        return not self.pages or len(self.pages) + len(block.pages) <= self.most
 
     @property
     def is_full(self) -> bool:
@@ -76,80 +88,79 @@ class _Round:
 
 
 class Importer:
-    """Loads sources one after another into one index."""
+    """Loads sources one after another into one index, by rounds of up to `round_pages`."""
 
-    def __init__(self, index: LinkIndex, store: Reader, rules: UrlRules, settings: Settings, now: int) -> None:
-        self._index, self._store, self._rules, self._settings, self._now = index, store, rules, settings, now
+    def __init__(
+        self, index: LinkIndex, store: Reader, reader: PageReader, round_pages: int, now: int, pace: Pace | None = None
+    ) -> None:
+        self._index, self._store, self._reader, self._now = index, store, reader, now
+        self._round_pages, self._pace = round_pages, pace
         self.report = Report()
 
     def load(self, source: Source, *, strict: bool, most: int | None, watcher: Watcher) -> None:
         """Load one source from where an earlier run of it was cut off; `most` bounds the pages of this whole import."""
         run = runs.begin(self._store, source, self._now)
-        start = run.position if run else BEGINNING
+        started, start = (run.started, run.position) if run else (self._now, BEGINNING)
         if start != BEGINNING:
-            self.report.resumed.append(f"{source.name}: going on at line {start.number}")
-        parser = JsonPages(self._rules, self._settings.limits, run.started if run else self._now)
+            self.report.resumed.append(f"{source.name}: going on at {_unit(source)} {start.number}")
         if strict:
-            self._check(source, start, parser)
-        lines = Lines(source, self._settings.limits.line_bytes, start)
+            _check(source, self._reader.blocks(source, started, start))
+        left = None if most is None else most - self.report.pages
         try:
-            self._load_lines(lines, source, run, parser, most, watcher)
+            self._load_blocks(self._reader.blocks(source, started, start, left), source, run, watcher)
         except SourceDamaged as damage:
             self.report.damaged.append(str(damage))
 
-    def _check(self, source: Source, start: Position, parser: JsonPages) -> None:
+    def _load_blocks(self, blocks: Iterator[Block], source: Source, run: runs.Run | None, watcher: Watcher) -> None:
+        collected, reached = _Round(self._round_pages), BEGINNING
         try:
-            for line in Lines(source, self._settings.limits.line_bytes, start):
-                parser.read(line.data)
-        except LineRefused as refused:
-            raise ImportRefused(f"{source.name}:{line.number}: {refused}; nothing of this file was loaded") from refused
+            for block in blocks:
+                if not collected.has_room_for(block):
+                    collected = self._apply(collected, runs.note(run, reached))
+                collected.add(block)
+                reached = block.after
+                self._count(block, source, watcher)
+                if collected.is_full:
+                    collected = self._apply(collected, runs.note(run, reached))
+                watcher.moved(self.report, source, block.bytes_read)
         except SourceDamaged as damage:
-            raise ImportRefused(f"{damage}; nothing of this file was loaded") from damage
+            self._apply(collected, runs.note(run, damage.reached))
+            raise
+        self._apply(collected, runs.forget(run))
 
-    def _load_lines(
-        self, lines: Lines, source: Source, run: runs.Run | None, parser: JsonPages, most: int | None, watcher: Watcher
-    ) -> None:
-        left = None if most is None else most - self.report.pages
-        following = iter(lines)
-        while left is None or left > 0:
-            collected = _Round(self._settings.index.round_pages)
-            try:
-                reached, ended = self._fill(collected, following, source, parser, left, watcher)
-            except SourceDamaged as damage:
-                self._apply(collected, runs.note(run, damage.reached))
-                raise
-            self._apply(collected, runs.forget(run) if ended else runs.note(run, reached or BEGINNING))
-            left = None if left is None else left - len(collected.pages)
-            watcher.moved(self.report, source, lines.bytes_read)
-            if ended:
-                return
+    def _count(self, block: Block, source: Source, watcher: Watcher) -> None:
+        self.report.passed += block.passed
+        self.report.skipped += len(block.skipped)
+        self.report.reasons.update(skipped.refused.reason for skipped in block.skipped)
+        for skipped in block.skipped:
+            watcher.skipped(_told(source, skipped))
 
-    def _fill(
-        self,
-        collected: _Round,
-        following: Iterator[Line],
-        source: Source,
-        parser: JsonPages,
-        left: int | None,
-        watcher: Watcher,
-    ) -> tuple[Position | None, bool]:
-        """Take lines until the round is full; tell how far that is and whether it is the end."""
-        reached: Position | None = None
-        for line in following:
-            try:
-                collected.add(parser.read(line.data))
-            except LineRefused as refused:
-                self.report.skipped += 1
-                watcher.skipped(f"{source.name}:{line.number}: {refused}")
-            reached = line.after
-            if left is not None and len(collected.pages) >= left:
-                return reached, True
-            if collected.is_full:
-                return reached, False
-        return reached, True
-
-    def _apply(self, collected: _Round, notes: dict[bytes, bytes | None]) -> None:
+    def _apply(self, collected: _Round, notes: dict[bytes, bytes | None]) -> _Round:
+        if self._pace is not None:
+            self._pace.take(len(collected.pages))
         failpoints.point("import.round.before")
         applied = self._index.apply(collected.pages, notes)
         failpoints.point("import.round.after")
-        self.report.add(applied, len(collected.pages))
+        self.report.add(applied, collected.pages)
+        return _Round(collected.most)
+
+
+def _check(source: Source, blocks: Iterator[Block]) -> None:
+    """Read all of a source; raises ImportRefused at the first thing that would be skipped."""
+    try:
+        for block in blocks:
+            for skipped in block.skipped:
+                raise ImportRefused(f"{_told(source, skipped)}; nothing of this file was loaded")
+    except SourceDamaged as damage:
+        raise ImportRefused(f"{damage}; nothing of this file was loaded") from damage
+
+
+def _told(source: Source, skipped: Skipped) -> str:
+    position, why = skipped.position, skipped.refused.why
+    if _unit(source) is Unit.LINE:
+        return f"{source.name}:{position.number}: {why}"
+    return f"{source.name}: {position.told(Unit.RECORD)}: {why}"
+
+
+def _unit(source: Source) -> Unit:
+    return (source.format or Format.JSONL).unit

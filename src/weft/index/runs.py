@@ -7,7 +7,7 @@ from hashlib import blake2b
 import msgspec
 
 from weft.intake.files import Source
-from weft.intake.lines import BEGINNING, Position
+from weft.intake.position import BEGINNING, Position
 from weft.store.api import Column, Reader
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
@@ -21,12 +21,7 @@ class Run(msgspec.Struct, frozen=True):
     mtime_ns: int
     started: int
     """Milliseconds since 1970: the time of pages that have none of their own."""
-    line: int
-    offset: int
-
-    @property
-    def position(self) -> Position:
-        return Position(self.line, self.offset)
+    position: Position
 
 
 _decode = msgspec.json.Decoder(Run).decode
@@ -45,14 +40,14 @@ def begin(reader: Reader, source: Source, now: int) -> Run | None:
         run = _decode(cell.value)
         if (run.path, run.size, run.mtime_ns) == (path, source.size, source.mtime_ns):
             return run
-    return Run(path, source.size, source.mtime_ns, now, *BEGINNING)
+    return Run(path, source.size, source.mtime_ns, now, BEGINNING)
 
 
 def note(run: Run | None, reached: Position) -> dict[bytes, bytes | None]:
     """The cell that says how far `run` is."""
     if run is None:
         return {}
-    moved = msgspec.structs.replace(run, line=reached.number, offset=reached.offset)
+    moved = msgspec.structs.replace(run, position=reached)
     return {cell_key(Table.META.byte, *_column(run.path)): msgspec.json.encode(moved)}
 
 

@@ -1,0 +1,16 @@
+"""`weft schema`."""
+
+from __future__ import annotations
+
+import click
+
+from weft.cli.invocation import command
+
+
+@command("schema")
+@click.argument("database", type=click.Choice(["sqlite", "postgresql"]))
+def run(database: str) -> None:
+    """Print the tables of the control plane as SQL."""
+    from weft.mgmt.dialect import schema
+
+    click.echo(schema(database), nl=False)

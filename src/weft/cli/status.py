@@ -1,0 +1,122 @@
+"""`weft status`: how the crawl is doing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.tables import aligned
+from weft.cli.work import control_plane
+from weft.errors import UsageError
+
+if TYPE_CHECKING:
+    from weft.mgmt.api import Mgmt
+
+_ROWS = 10
+
+
+@command("status")
+@click.option("--tables", is_flag=True, help="The relations of the control plane, drawn as the documents draw them.")
+@click.option("--queues", is_flag=True, help="The queues of a running URL server, one line a host.")
+@as_json
+@click.pass_obj
+def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> None:
+    """Print links by state, chunks by task, nodes, and how fresh the index is."""
+    if tables and queues:
+        raise UsageError("--tables and --queues show different things; expected one of them")
+    if queues:
+        _show_queues(invocation, as_json)
+        return
+    with control_plane(invocation) as mgmt:
+        if tables:
+            _show_tables(mgmt, as_json)
+            return
+        facts = status_facts(mgmt, invocation.home.path)
+    if as_json:
+        click.echo(msgspec.json.encode(facts))
+        return
+    for line in spoken(facts):
+        click.echo(line)
+
+
+def status_facts(mgmt: Mgmt, home: Path) -> dict[str, Any]:
+    """Everything that a status says, for people and programs alike."""
+    from weft.status_file import read_status
+
+    counts, index = mgmt.counts(), read_status(home, "index") or {}
+    return {
+        "links": counts.links,
+        "chunks": counts.chunks,
+        "errors": counts.errors,
+        "oldest_lease": counts.oldest_lease,
+        "nodes": msgspec.to_builtins(mgmt.nodes()),
+        "freshness": index.get("freshness", {"p50": None, "p99": None}),
+        "index": {name: index.get(name) for name in ("pages", "links", "discovered", "given", "outstanding")},
+    }
+
+
+def spoken(facts: dict[str, Any]) -> list[str]:
+    lines = [
+        f"links    {_counted(facts['links'])}",
+        f"chunks   {_counted(facts['chunks'])}",
+    ]
+    if facts["errors"]:
+        lines.append(f"errors   {_counted(facts['errors'])}")
+    fresh = facts["freshness"]
+    if fresh["p50"] is not None:
+        lines.append(f"fresh    {fresh['p50']:.1f} s from fetch to answer (p99 {fresh['p99']:.1f} s)")
+    if facts["oldest_lease"] is not None:
+        lines.append(f"oldest   a node that holds work was last heard {facts['oldest_lease'] / 1000:.0f} s ago")
+    rows = [
+        (node["address"], node["type"], node["state"], node["health"], str(node["holds"])) for node in facts["nodes"]
+    ]
+    if rows:
+        lines += ["", *aligned(("node", "type", "state", "health", "holds"), rows)]
+    return lines
+
+
+def _counted(numbers: dict[str, int]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in numbers.items() if number) or "none"
+
+
+def _show_tables(mgmt: Mgmt, as_json: bool) -> None:
+    from weft.mgmt.relations import DOCUMENTED
+
+    found = {name: mgmt.table(name, limit=_ROWS) for name in DOCUMENTED}
+    if as_json:
+        click.echo(msgspec.json.encode(found))
+        return
+    for name, rows in found.items():
+        for line in drawn(name, rows):
+            click.echo(line)
+        click.echo()
+
+
+def drawn(name: str, rows: list[dict[str, object]]) -> list[str]:
+    """A relation in the frame that the documents draw."""
+    from weft.mgmt.relations import RELATIONS
+
+    header = RELATIONS[name]
+    cells = [header, *(tuple(str(row[column]) for column in header) for row in rows)]
+    widths = [max(len(row[n]) for row in cells) for n in range(len(header))]
+    rule = "    " + "-" * (sum(widths) + 3 * len(widths) + 1)
+    lines = [
+        "   | " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in cells
+    ]
+    return [name, rule, lines[0], rule, *lines[1:], *([rule] if rows else [])]
+
+
+def _show_queues(invocation: Invocation, as_json: bool) -> None:
+    from weft.errors import NotKnown
+    from weft.status_file import read_status
+    from weft.urlserver.drawing import draw_queues
+
+    facts = read_status(invocation.home.require().path, "urlserver")
+    if facts is None:
+        raise NotKnown("no URL server of this home is running, so there are no queues")
+    click.echo(json.dumps(facts) if as_json else draw_queues(facts))

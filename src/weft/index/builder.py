@@ -1,0 +1,154 @@
+"""The index builder: crawled chunks become pages, links and results, exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from weft import failpoints
+from weft.clock import Clock
+from weft.config.crawl_sections import DispatcherSettings
+from weft.dispatcher.discover import Discovery, Found
+from weft.dispatcher.records import LinkRecord
+from weft.dispatcher.results import Kind, after_fetch
+from weft.dispatcher.scope import Scope
+from weft.dispatcher.work import LinkRound
+from weft.index import markers
+from weft.index.fetches import Read
+from weft.index.handlers import HandledPage, Handlers
+from weft.linkindex import keys
+from weft.linkindex.loaded import NO_OUTLINKS, LoadedPage
+from weft.linkindex.pipeline import LinkIndex
+from weft.linkindex.records import Version
+from weft.mgmt.values import BuildChunk, BuildLink, ChunkId
+from weft.model.domain import reversed_domain
+from weft.model.url import Uri, domain_of
+from weft.store.api import Store
+from weft.store.tables import Table
+
+ReadAll = Callable[[Sequence[BuildLink]], list[Read]]
+"""Reads fetches from the archive and parses them, in worker processes or here."""
+
+
+class Built(NamedTuple):
+    """What a round of chunks did."""
+
+    seq: int
+    pages: int
+    links: int
+    discovered: int
+    freshness: list[int]
+    """For each result, milliseconds from the end of its fetch until it was in the index."""
+
+
+class Builder:
+    """Loads chunks into an index of which this process is the one writer.
+
+    A chunk's marker is written in the batch that loads it: a chunk that comes again, because a kill came before it was
+    reported, is seen to be loaded already.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        index: LinkIndex,
+        read_all: ReadAll,
+        settings: DispatcherSettings,
+        clock: Clock,
+        handlers: Handlers | None = None,
+    ) -> None:
+        self._store, self._index, self._read_all = store, index, read_all
+        self._settings, self._clock = settings, clock
+        self._handlers = handlers if handlers is not None else Handlers()
+        self.discovery = Discovery(settings)
+        self._reported: list[ChunkId] = []
+
+    @property
+    def low_water(self) -> int:
+        return max(1, self._settings.segment_size // 2)
+
+    def build(self, chunks: Sequence[BuildChunk], scope: Scope) -> Built:
+        """Load what is not loaded yet; when this returns, all of it is durable and visible."""
+        waiting = [chunk for chunk in chunks if not markers.is_marked(self._store, chunk.id)]
+        links = [link for chunk in waiting for link in chunk.links]
+        reads = self._read_all(links) if links else []
+        failpoints.point("builder.parsed")
+        return self._load([chunk.id for chunk in waiting], links, reads, scope)
+
+    def reported(self, chunk: ChunkId) -> None:
+        """The control plane knows that this chunk is built: its marker may go, with the next round."""
+        self._reported.append(chunk)
+
+    def _load(self, chunks: list[ChunkId], links: list[BuildLink], reads: list[Read], scope: Scope) -> Built:
+        now = self._clock.now()
+        round_ = LinkRound(self._store, self.low_water)
+        found = self._take_results(round_, links, reads)
+        discovered = self.discovery.offer(round_, scope, found, now)
+        notes = {**round_.cells(), **markers.mark(chunks), **markers.forget(self._reported)}
+        pages = [read.page for read in reads if read.page is not None]
+        try:
+            applied = self._index.apply([*pages, *self._still_there(links, reads)], notes)
+        except BaseException:
+            self.discovery.forget()
+            raise
+        self._reported = []
+        failpoints.point("builder.loaded")
+        self._tell_handlers(links, reads)
+        done = self._clock.now()
+        freshness = [max(0, done - link.result.ended) for link in links]
+        return Built(applied.seq, len(pages), applied.links, discovered, freshness)
+
+    def _take_results(self, round_: LinkRound, links: list[BuildLink], reads: list[Read]) -> list[Found]:
+        """Put the links' records after their fetches into the round; return the links that their pages name."""
+        places = [(_domain_key(link.uri), link.uri.encode()) for link in links]
+        round_.read(places)
+        found: list[Found] = []
+        for link, read, place in zip(links, reads, places, strict=True):
+            record = round_.read([place])[0] or LinkRecord(url=link.url, discovered=link.result.ended)
+            after = after_fetch(record, read.fetched, self._settings)
+            if record.url != link.url and not after.turned:
+                after = msgspec.structs.replace(after, url=link.url)
+            round_.put(*place, after)
+            # A redirect leads to the same page by another name: it is no further away.
+            depth = record.depth + (read.fetched.kind is not Kind.MOVED)
+            found += [Found(each.domain, each.uri, each.url, depth, link.uri) for each in read.follow]
+        return found
+
+    def _still_there(self, links: list[BuildLink], reads: list[Read]) -> list[LoadedPage]:
+        """Pages that the server says have not changed: what they say stays, their version moves on."""
+        same = [link for link, read in zip(links, reads, strict=True) if read.fetched.kind is Kind.SAME]
+        columns = [keys.page_column(link.uri.encode(), keys.VERSION) for link in same]
+        return [
+            _at(link, Version.decode(cell.value))
+            for link, cell in zip(same, self._store.get(Table.FLUO, columns), strict=True)
+            if cell is not None
+        ]
+
+    def _tell_handlers(self, links: list[BuildLink], reads: list[Read]) -> None:
+        if not self._handlers:
+            return
+        for link, read in zip(links, reads, strict=True):
+            if read.page is not None and not read.page.is_gone:
+                self._handlers.handle(
+                    HandledPage(
+                        uri=link.uri,
+                        url=link.url,
+                        fetched=link.result.ended,
+                        status=link.result.status,
+                        title=read.title,
+                        text=read.text,
+                        links=[target.decode() for target in read.page.outlinks.targets],
+                    )
+                )
+
+
+def _domain_key(uri: str) -> bytes:
+    return reversed_domain(domain_of(Uri(uri))).encode()
+
+
+def _at(link: BuildLink, known: Version) -> LoadedPage:
+    """The content that is known, seen again; only its version is looked at."""
+    version = Version(link.result.ended, known.content)
+    return LoadedPage(link.uri.encode(), _domain_key(link.uri), version, cur=b"{}", doc=b"", outlinks=NO_OUTLINKS)

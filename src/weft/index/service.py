@@ -1,0 +1,175 @@
+"""The index process: builds crawled chunks, hands out segments, and tells how it is doing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from weft.clock import Clock
+from weft.config.crawl_sections import DispatcherSettings
+from weft.dispatcher.iterate import Dispatcher
+from weft.dispatcher.scope import Scope
+from weft.errors import LeaseLost, MgmtUnavailable, WeftError
+from weft.index.builder import Builder
+from weft.mgmt.api import Mgmt
+from weft.mgmt.values import BuildChunk, Lease, NodeState, NodeType
+from weft.status_file import forget_status, write_status
+
+log = logging.getLogger(__name__)
+
+CHUNKS: Final = 20
+"""Taken at a time: what they hold is one round."""
+_IDLE: Final = 0.1
+_LONGEST_IDLE: Final = 1.0
+_TELL_EVERY: Final = 1000
+_LOOK_AT_SITES_EVERY: Final = 2000
+
+
+@dataclass
+class Tally:
+    """What this process did since it began."""
+
+    chunks: int = 0
+    pages: int = 0
+    links: int = 0
+    discovered: int = 0
+    given: int = 0
+    freshness: deque[int] = field(default_factory=lambda: deque(maxlen=10_000))
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "chunks": self.chunks,
+            "pages": self.pages,
+            "links": self.links,
+            "discovered": self.discovered,
+            "given": self.given,
+            "freshness": {"p50": self._seconds(0.5), "p99": self._seconds(0.99)},
+        }
+
+    def _seconds(self, share: float) -> float | None:
+        ordered = sorted(self.freshness)
+        return ordered[int(len(ordered) * share)] / 1000 if ordered else None
+
+
+class IndexService:
+    """One loop over both jobs; each step is whole, so that it may be killed between any two."""
+
+    def __init__(
+        self,
+        mgmt: Mgmt,
+        builder: Builder,
+        dispatcher: Dispatcher,
+        settings: DispatcherSettings,
+        clock: Clock,
+        home: Path,
+        *,
+        address: str,
+        heartbeat: float,
+    ) -> None:
+        self._mgmt, self._builder, self._dispatcher = mgmt, builder, dispatcher
+        self._settings, self._clock, self._home = settings, clock, home
+        self._address, self._heartbeat = address, heartbeat * 1000
+        self._lease: Lease
+        self._scope = Scope([], settings)
+        self._sites_at = self._told_at = self._beat_at = 0
+        self._outstanding = 0
+        self.tally = Tally()
+        self.is_idle = False
+
+    def run(self, stop: threading.Event) -> None:
+        """Until told to stop; what is begun is finished."""
+        self._lease = self._mgmt.register(NodeType.INDEX_BUILDER, self._address)
+        self._outstanding = self._dispatcher.outstanding()
+        idle = _IDLE
+        while not stop.is_set():
+            try:
+                has_worked = self.step()
+            except MgmtUnavailable as error:
+                log.warning("control plane does not answer, asking again reason=%s", error)
+                has_worked = False
+            idle = _IDLE if has_worked else min(idle * 1.5, _LONGEST_IDLE)
+            if not has_worked:
+                stop.wait(idle)
+        self._mgmt.tell(self._lease, NodeState.OFFLINE)
+        forget_status(self._home, "index")
+
+    def step(self) -> bool:
+        """Build what is crawled, then give out what is wanted; whether there was anything to do."""
+        self._keep_lease()
+        self._look_at_sites()
+        built = self._build()
+        given = self._dispatch()
+        self.is_idle = not (built or given)
+        self._tell()
+        return not self.is_idle
+
+    def _build(self) -> bool:
+        chunks = self._mgmt.take_crawled(self._lease, CHUNKS)
+        if not chunks:
+            return False
+        try:
+            self._load(chunks)
+        except WeftError as error:
+            # One of them cannot be built: each alone, so that the others are.
+            log.warning("chunks cannot be built together chunks=%d reason=%s", len(chunks), error)
+            for chunk in chunks:
+                self._load_alone(chunk)
+        return True
+
+    def _load(self, chunks: list[BuildChunk]) -> None:
+        built = self._builder.build(chunks, self._scope)
+        for chunk in chunks:
+            self._mgmt.built(self._lease, chunk.id, chunk.attempt)
+            self._builder.reported(chunk.id)
+        tally = self.tally
+        tally.chunks += len(chunks)
+        tally.pages += built.pages
+        tally.links += built.links
+        tally.discovered += built.discovered
+        tally.freshness.extend(built.freshness)
+        self._outstanding = max(0, self._outstanding - len(built.freshness))
+
+    def _load_alone(self, chunk: BuildChunk) -> None:
+        try:
+            self._load([chunk])
+        except LeaseLost:
+            raise
+        except WeftError as error:
+            log.error("chunk cannot be built chunk=%d reason=%s", chunk.id, error)
+            self._mgmt.build_failed(self._lease, chunk.id, chunk.attempt, str(error))
+
+    def _dispatch(self) -> bool:
+        room = self._settings.outstanding - self._outstanding
+        if room <= 0:
+            return False
+        step = self._dispatcher.step(self._scope, room)
+        self._outstanding += step.given
+        self.tally.given += step.given
+        return bool(step.given or step.hidden)
+
+    def _keep_lease(self) -> None:
+        now = self._clock.now()
+        if now - self._beat_at < self._heartbeat:
+            return
+        self._beat_at = now
+        try:
+            self._mgmt.heartbeat(self._lease)
+        except LeaseLost:
+            log.warning("lease lost, registering again address=%s", self._address)
+            self._lease = self._mgmt.register(NodeType.INDEX_BUILDER, self._address)
+
+    def _look_at_sites(self) -> None:
+        if self._clock.now() - self._sites_at >= _LOOK_AT_SITES_EVERY:
+            self._sites_at = self._clock.now()
+            self._scope = Scope(self._mgmt.sites(), self._settings)
+
+    def _tell(self) -> None:
+        now = self._clock.now()
+        if now - self._told_at >= _TELL_EVERY:
+            self._told_at = now
+            facts = {**self.tally.facts(), "outstanding": self._outstanding, "idle": self.is_idle}
+            write_status(self._home, "index", {**facts, "refused": dict(self._builder.discovery.refused)})

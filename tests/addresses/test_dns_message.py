@@ -1,0 +1,129 @@
+"""DNS messages: what is read is what stands there, and nothing that is damaged gets through or takes long."""
+
+from __future__ import annotations
+
+import random
+import struct
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from name_server import AAAA, CNAME, NXDOMAIN, A, Asked, Reply, a, encoded_name, zone_end
+
+from weft.addresses.dns_exchange import system_servers
+from weft.addresses.dns_message import NotDns, Question, RecordType, decode, is_answer
+
+QUESTION = Question(7, "a.example", RecordType.A)
+
+
+def message(reply: Reply) -> bytes:
+    asked = Asked(7, "a.example", A, encoded_name("a.example") + b"\0\1\0\1", False, None, lambda _: None)
+    return asked.message(reply)
+
+
+def with_records(count: int, records: bytes) -> bytes:
+    return struct.pack("!6H", 7, 0x8180, 1, count, 0, 0) + encoded_name("a.example") + b"\0\1\0\1" + records
+
+
+def test_records_are_read() -> None:
+    answers = [("a.example", CNAME, 5, "B.Example"), *a("b.example", "93.0.0.1", "2a00::1", ttl=9).answers]
+    found = decode(message(Reply(answers, NXDOMAIN, [zone_end(3600, 77)])))
+    assert found.code == NXDOMAIN
+    assert [tuple(record) for record in found.answers] == [
+        ("a.example", CNAME, 5, "b.example"),
+        ("b.example", A, 9, "93.0.0.1"),
+        ("b.example", AAAA, 9, "2a00::1"),
+    ]
+    assert [(record.ttl, record.data) for record in found.authorities] == [(3600, 77)]
+
+
+def test_names_may_point_back() -> None:
+    pointed = with_records(2, b"\xc0\x0c\0\5\0\1\0\0\0\5\0\4\1x\xc0\x0e" + b"\xc0\x27\0\1\0\1\0\0\0\5\0\4\x5d\0\0\1")
+    assert [(record.name, record.data) for record in decode(pointed).answers] == [
+        ("a.example", "x.example"),
+        ("x.example", "93.0.0.1"),
+    ]
+
+
+def test_records_of_other_kinds_and_classes_are_passed_over() -> None:
+    other = b"\xc0\x0c\0\x10\0\1\0\0\0\5\0\3\2hi" + b"\xc0\x0c\0\1\0\3\0\0\0\5\0\4\1\2\3\4"
+    assert decode(with_records(3, other + b"\xc0\x0c\0\1\0\1\0\0\0\5\0\4\x5d\0\0\1")).answers[0].data == "93.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("records", "why"),
+    [
+        (b"\xc0\x1b\0\1\0\1\0\0\0\5\0\4\1\2\3\4", "a name never ends"),
+        (b"\xc0\x1d\xc0\x1b\0\1\0\1\0\0\0\5\0\4\1\2\3\4", "a name never ends"),
+        (b"\xff\xff\0\1\0\1\0\0\0\5\0\4\1\2\3\4", "a name ends behind the message"),
+        (b"\xc0", "a name ends behind the message"),
+        (b"\x80x\0\1\0\1", "a name is too long"),
+        (b"\x05ab", "a name is too long"),
+        ((b"\x3f" + b"x" * 63) * 4 + b"\0\0\1\0\1\0\0\0\5\0\4\1\2\3\4", "a name is too long"),
+        (b"\xc0\x0c\0\1\0\1\0\0\0\5\0\x04\1\2\3", "a record ends behind the message"),
+        (b"\xc0\x0c\0\1\0\1\0\0", "the message ends early"),
+        (b"\xc0\x0c\0\1\0\1\0\0\0\5\0\3\1\2\3", "a record has the wrong size"),
+        (b"\xc0\x0c\0\x1c\0\1\0\0\0\5\0\4\1\2\3\4", "a record has the wrong size"),
+        (b"", "a name ends behind the message"),
+    ],
+)
+def test_damaged_messages_are_known_as_such(records: bytes, why: str) -> None:
+    with pytest.raises(NotDns, match=why):
+        decode(with_records(1, records))
+
+
+def test_a_message_full_of_pointers_is_read_in_no_time() -> None:
+    pointers = b"".join(struct.pack("!H", 0xC000 | min(0x3FFF, 29 + 2 * number)) for number in range(32_000))
+    with pytest.raises(NotDns):
+        decode(with_records(65_535, b"\0" + pointers))
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\7", b"\0" * 11])
+def test_what_has_no_header_is_no_answer(data: bytes) -> None:
+    assert not is_answer(data, QUESTION)
+    with pytest.raises(NotDns):
+        decode(data)
+
+
+def test_the_question_is_repeated_in_any_case() -> None:
+    data = message(Reply())
+    assert is_answer(data, QUESTION)
+    assert is_answer(data.replace(b"example", b"eXAMple"), QUESTION)
+    assert not is_answer(data, QUESTION._replace(name="b.example"))
+    assert not is_answer(data, QUESTION._replace(type=RecordType.AAAA))
+    assert not is_answer(data, QUESTION._replace(id=8))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_known_as_damaged(data: bytes) -> None:
+    is_answer(data, QUESTION)
+    with suppress(NotDns):
+        decode(data)
+
+
+def test_damage_to_good_messages_is_read_or_known() -> None:
+    source = random.Random(1035)
+    good = message(
+        Reply([("a.example", CNAME, 5, "b.example"), *a("b.example", "93.0.0.1").answers], 0, [zone_end(1, 2)])
+    )
+    read = 0
+    for _ in range(20_000):
+        data = bytearray(good)
+        for _ in range(source.randrange(1, 4)):
+            data[source.randrange(len(data))] = source.randrange(256)
+        with suppress(NotDns):
+            decode(bytes(data[: source.randrange(len(data) + 40)]))
+            read += 1
+    assert 1000 < read < 19_000
+
+
+def test_the_servers_of_the_system_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "resolv.conf"
+    path.write_text(
+        "# nameserver 192.0.2.9\nsearch example\nnameserver 192.0.2.1\n nameserver\tfe80::1%eth0 x\nnameserver here\n"
+        "nameserver 2001:db8::1\nnameserver\noptions ndots:5\n"
+    )
+    assert system_servers(path) == [("192.0.2.1", 53), ("fe80::1%eth0", 53), ("2001:db8::1", 53)]
+    assert system_servers(tmp_path / "none") == [("127.0.0.1", 53)]
