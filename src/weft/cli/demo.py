@@ -7,13 +7,26 @@ from pathlib import Path
 
 import click
 
-from weft.cli.invocation import command
+from weft.cli.demo_web import judge, serve, truth
+from weft.cli.invocation import command, shared_options
 from weft.home import Home
 
 
-@command("demo")
-@click.argument("what", type=click.Choice(["sample"]), default="sample", metavar="[sample]")
-def run(what: str) -> None:
+@click.group(
+    "demo", invoke_without_command=True, params=shared_options(), subcommand_metavar="[sample | serve | judge | truth]"
+)
+@click.pass_context
+def run(context: click.Context) -> None:
+    """Show what weft does: the documents' sample, and a synthetic web to crawl.
+
+    Without a name it is the sample.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(sample)
+
+
+@command("sample")
+def sample() -> None:
     """Load the documents' sample, three pages, and print its tables as the documents do.
 
     Everything happens in a temporary home, which is gone afterwards.
@@ -47,3 +60,7 @@ def _answer(home: Home) -> None:
         inlinks = index.links(best.url)
     sources = ", ".join(item.url for item in inlinks.items)
     click.echo(f"\nReferenced most: {best.url}, by {best.references} pages: {sources}")
+
+
+for made in (sample, serve, judge, truth):
+    run.add_command(made)

@@ -1,0 +1,1 @@
+"""From requests to responses: what every site says, and how."""

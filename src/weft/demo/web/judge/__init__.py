@@ -1,0 +1,1 @@
+"""The judge of the log: which requests were rude."""

@@ -1,0 +1,1 @@
+"""Sockets, the log, control calls, and a process of its own."""
