@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 TESTS  ?= tests
+# The demo crawls for so long at most; SEED=https://… crawls a real site in place of the synthetic web.
+DEMO_SECONDS ?= 60
+SEED   ?=
 
 .PHONY: help setup demo test test-long lint format types check bench lock clean
 
@@ -31,7 +34,8 @@ $(READY): pyproject.toml requirements-dev.lock
 	@touch $@
 
 demo: setup
-	@$(BIN)/weft demo
+	@if [ -n "$(SEED)" ]; then $(BIN)/weft crawl "$(SEED)" --home weft-demo/home --pages 200 --seconds $(DEMO_SECONDS); \
+	  else $(BIN)/weft demo tour --seconds $(DEMO_SECONDS); fi
 
 # Two processes: the tests are written for two cores and never share a directory or a port.
 test: setup
@@ -63,4 +67,4 @@ lock: setup
 	  pyproject.toml --group dev --output-file requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) weft-data .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) weft-data weft-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

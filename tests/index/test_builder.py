@@ -126,7 +126,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 def test_a_page_is_loaded_and_its_links_are_found(world: World) -> None:
     world.fetch("https://a.com/", "<title>A</title><p>Words <a href=/b>see b</a> <a href='http://c.com/'>C</a>")
     built = world.build()
-    assert (built.pages, built.links, built.discovered) == (1, 2, 2)
+    assert (built.results, built.pages, built.links, built.discovered) == (1, 1, 2, 2)
     page = world.answers.page("https://a.com/")
     assert (page.title, page.outlinkcount, page.crawled) == ("A", 2, True)
     assert [(item.uri, item.anchor) for item in world.answers.links("https://a.com/b").items] == [("com.a", "see b")]
@@ -293,3 +293,16 @@ def test_a_record_that_cannot_be_read_is_a_failure_of_its_link_alone(world: Worl
     assert first is not None
     assert second is not None
     assert (first.error, second.error) == ("archive", "")
+
+
+def test_an_error_without_a_fetch_is_dated_when_it_is_built(world: World) -> None:
+    page = RULES.identify("https://a.com/private")
+    world.mgmt.add([NewLink(page.uri, page.url, "a.com")])
+    chunk = world.mgmt.claim(world.crawler, 1)
+    assert chunk is not None
+    link = chunk.links[0]
+    world.mgmt.refuse(world.crawler, [Result(doc_id=link.doc_id, claim=link.claim, error="robots")])
+    assert world.build().freshness == []
+    record = world.record("https://a.com/private")
+    assert record is not None
+    assert (record.fetched, record.due) == (world.clock.now(), world.clock.now() + 86_400_000)

@@ -16,9 +16,11 @@ from weft.errors import UsageError
 if TYPE_CHECKING:
     from weft.cli.dashboard import View
     from weft.mgmt.api import Mgmt
+    from weft.supervisor.child import Role
     from weft.supervisor.progress import Progress
 
 _LOOK_EVERY = 0.5
+_NOT_MODIFIED = 304
 
 
 @command("crawl")
@@ -31,18 +33,30 @@ _LOOK_EVERY = 0.5
     default="hosts",
     help="Stay on the hosts of the given URLs, on their domains, or go anywhere.",
 )
+@click.option(
+    "--again", type=click.FloatRange(min=0), metavar="S", help="Crawl again what was crawled more than S seconds ago."
+)
 @click.option("--spiders", type=click.IntRange(1, 64), default=1, help="Processes that fetch.")
 @click.pass_context
 def crawl(
-    context: click.Context, urls: tuple[str, ...], pages: int | None, seconds: float | None, scope: str, spiders: int
+    context: click.Context,
+    urls: tuple[str, ...],
+    pages: int | None,
+    seconds: float | None,
+    scope: str,
+    again: float | None,
+    spiders: int,
 ) -> None:
     """Crawl from the given URLs until nothing is left that is due, and answer from what was found.
 
     Run again, it goes on where it was. Ctrl-C finishes what was begun; a second one stops at once.
     """
+    from weft.supervisor.roles import all_roles
+
     invocation = context.ensure_object(Invocation)
     _prepare(invocation, urls, scope)
-    reason = _run(invocation, spiders, pages=pages, seconds=seconds, is_endless=False)
+    roles = all_roles(invocation.home.path.resolve(), invocation.sets, spiders, again)
+    reason = _run(invocation, roles, pages=pages, seconds=seconds, is_endless=False)
     context.exit(130 if reason == "interrupted" else 0)
 
 
@@ -51,8 +65,16 @@ def crawl(
 @click.pass_obj
 def up(invocation: Invocation, spiders: int) -> None:
     """Keep crawling what is due, until told to stop."""
+    from weft.supervisor.roles import all_roles
+
     _prepare(invocation, (), "hosts")
-    _run(invocation, spiders, pages=None, seconds=None, is_endless=True)
+    _run(
+        invocation,
+        all_roles(invocation.home.path.resolve(), invocation.sets, spiders),
+        pages=None,
+        seconds=None,
+        is_endless=True,
+    )
 
 
 def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
@@ -78,17 +100,18 @@ def _refuse_a_home_in_use(invocation: Invocation) -> None:
     invocation.writer().close()
 
 
-def _run(invocation: Invocation, spiders: int, *, pages: int | None, seconds: float | None, is_endless: bool) -> str:
+def _run(
+    invocation: Invocation, roles: list[Role], *, pages: int | None, seconds: float | None, is_endless: bool
+) -> str:
     from weft.cli.dashboard import view_for
     from weft.supervisor.progress import Progress
-    from weft.supervisor.roles import all_roles
     from weft.supervisor.supervise import Supervisor
 
     home = invocation.home.path.resolve()
     with control_plane(invocation) as mgmt:
         progress = Progress(mgmt, home)
         view = view_for(sys.stdout, progress, pages, seconds)
-        supervisor = Supervisor(all_roles(home, invocation.sets, spiders), home / "logs", view.say)
+        supervisor = Supervisor(roles, home / "logs", view.say)
         watch = _Watch(progress, view, pages, seconds, is_endless=is_endless)
         with view:
             reason = supervisor.run(watch.is_over, watch.show)
@@ -129,9 +152,8 @@ def summary(progress: Progress, mgmt: Mgmt, reason: str, home: Path) -> list[str
     counts = progress.counts
     seconds = max(progress.seconds, 0.001)
     pages = progress.total("pages")
-    lines = [
-        f"{reason}: {pages} pages in {seconds:.1f} s ({pages / seconds:.1f} pages/s), {progress.total('discovered')} links found"
-    ]
+    found = progress.total("discovered")
+    lines = [f"{reason}: {pages} pages in {seconds:.1f} s ({pages / seconds:.1f} pages/s), {found} links found"]
     if counts is not None:
         lines.append("links: " + ", ".join(f"{number} {state}" for state, number in counts.links.items() if number))
         if counts.errors:
@@ -154,7 +176,7 @@ def _seeds_that_failed(mgmt: Mgmt) -> list[str]:
         link = found.get(identity_of(seed).uri)
         if link is not None and link.state.value == "error":
             lines.append(f"seed {seed}: {link.error or 'error'}")
-        elif link is not None and link.status >= 300:
+        elif link is not None and link.status >= 300 and link.status != _NOT_MODIFIED:
             lines.append(
                 f"seed {seed}: status {link.status}" + (f", leads to {link.location}" if link.location else "")
             )

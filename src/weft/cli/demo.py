@@ -7,17 +7,21 @@ from pathlib import Path
 
 import click
 
+from weft.cli.demo_tour import run as tour
 from weft.cli.demo_web import judge, serve, truth
 from weft.cli.invocation import command, shared_options
 from weft.home import Home
 
 
 @click.group(
-    "demo", invoke_without_command=True, params=shared_options(), subcommand_metavar="[sample | serve | judge | truth]"
+    "demo",
+    invoke_without_command=True,
+    params=shared_options(),
+    subcommand_metavar="[tour | sample | mgmt | serve | judge | truth]",
 )
 @click.pass_context
 def run(context: click.Context) -> None:
-    """Show what weft does: the documents' sample, and a synthetic web to crawl.
+    """Show what weft does: a tour over a synthetic web, the documents' examples.
 
     Without a name it is the sample.
     """
@@ -62,5 +66,23 @@ def _answer(home: Home) -> None:
     click.echo(f"\nReferenced most: {best.url}, by {best.references} pages: {sources}")
 
 
-for made in (sample, serve, judge, truth):
+@command("mgmt")
+def mgmt() -> None:
+    """Play the documents' story of the control plane and draw its relations after each step."""
+    from weft.cli.status import drawn as framed
+    from weft.mgmt.sqlite import SqliteMgmt
+    from weft.mgmt.story import story
+
+    with tempfile.TemporaryDirectory(prefix="weft-demo-") as directory:
+        played = SqliteMgmt(Path(directory) / "mgmt.db")
+        for step in story(played):
+            click.echo(click.style(step.title, bold=True))
+            for name, rows in step.tables.items():
+                for line in framed(name, rows):
+                    click.echo(line)
+            click.echo()
+        played.close()
+
+
+for made in (tour, sample, mgmt, serve, judge, truth):
     run.add_command(made)

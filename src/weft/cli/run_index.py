@@ -14,11 +14,18 @@ from weft.cli.invocation import Invocation, command, rules_of
 @click.option(
     "--workers", type=click.IntRange(1, 256), help="Processes that parse pages (default: one less than processors)."
 )
+@click.option(
+    "--again",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="First make due what was crawled more than S seconds ago.",
+)
 @click.pass_obj
-def run(invocation: Invocation, workers: int | None) -> None:
+def run(invocation: Invocation, workers: int | None, again: float | None) -> None:
     """Load what was crawled into the index, and choose what is crawled next."""
     from weft.cli.roles import begin_logging
     from weft.clock import SystemClock
+    from weft.dispatcher.again import make_due
     from weft.dispatcher.iterate import Dispatcher
     from weft.index.builder import Builder
     from weft.index.parsing import reading_all
@@ -35,10 +42,13 @@ def run(invocation: Invocation, workers: int | None) -> None:
     mgmt = open_mgmt(settings, home)
     with invocation.writer() as store, reading_all(settings, rules_of(settings), archive, workers) as read_all:
         index = LinkIndex(store, settings.index)
+        dispatcher = Dispatcher(store, mgmt, settings.dispatcher, clock)
+        if again is not None:
+            make_due(store, dispatcher.low_water, fetched_before=clock.now() - int(again * 1000), now=clock.now())
         service = IndexService(
             mgmt,
             Builder(store, index, read_all, settings.dispatcher, clock),
-            Dispatcher(store, mgmt, settings.dispatcher, clock),
+            dispatcher,
             settings.dispatcher,
             clock,
             home.path,

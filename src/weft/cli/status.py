@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +98,7 @@ def _show_tables(mgmt: Mgmt, as_json: bool) -> None:
         click.echo()
 
 
-def drawn(name: str, rows: list[dict[str, object]]) -> list[str]:
+def drawn(name: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
     """A relation in the frame that the documents draw."""
     from weft.mgmt.relations import RELATIONS
 

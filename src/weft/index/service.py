@@ -26,6 +26,8 @@ CHUNKS: Final = 20
 _IDLE: Final = 0.1
 _LONGEST_IDLE: Final = 1.0
 _TELL_EVERY: Final = 1000
+_FINISH: Final = 20_000
+"""Milliseconds that a stopping process may take to build what was crawled."""
 _LOOK_AT_SITES_EVERY: Final = 2000
 
 
@@ -34,6 +36,7 @@ class Tally:
     """What this process did since it began."""
 
     chunks: int = 0
+    results: int = 0
     pages: int = 0
     links: int = 0
     discovered: int = 0
@@ -43,6 +46,7 @@ class Tally:
     def facts(self) -> dict[str, Any]:
         return {
             "chunks": self.chunks,
+            "results": self.results,
             "pages": self.pages,
             "links": self.links,
             "discovered": self.discovered,
@@ -94,8 +98,18 @@ class IndexService:
             idle = _IDLE if has_worked else min(idle * 1.5, _LONGEST_IDLE)
             if not has_worked:
                 stop.wait(idle)
+        self._finish()
         self._mgmt.tell(self._lease, NodeState.OFFLINE)
         forget_status(self._home, "index")
+
+    def _finish(self) -> None:
+        """What was crawled until now is built, so that the answers are complete; what it cannot, the next start does."""
+        end = self._clock.now() + _FINISH
+        try:
+            while self._clock.now() < end and self._build():
+                pass
+        except WeftError as error:
+            log.warning("not all that was crawled could be built reason=%s", error)
 
     def step(self) -> bool:
         """Build what is crawled, then give out what is wanted; whether there was anything to do."""
@@ -127,11 +141,12 @@ class IndexService:
             self._builder.reported(chunk.id)
         tally = self.tally
         tally.chunks += len(chunks)
+        tally.results += built.results
         tally.pages += built.pages
         tally.links += built.links
         tally.discovered += built.discovered
         tally.freshness.extend(built.freshness)
-        self._outstanding = max(0, self._outstanding - len(built.freshness))
+        self._outstanding = max(0, self._outstanding - built.results)
 
     def _load_alone(self, chunk: BuildChunk) -> None:
         try:

@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from weft.errors import WeftError
+
 _FIRST_WAIT: Final = 0.5
 _LONGEST_WAIT: Final = 30.0
 _STEADY: Final = 60.0
 """Seconds after which a process counts as running well, and its next death is its first again."""
+
+
+_REFUSED: Final = 2
+"""The exit code of bad usage and bad input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,10 @@ class Role:
     name: str
     arguments: tuple[str, ...]
     """What follows `weft`."""
+
+
+class RoleRefused(WeftError):  # noqa: N818 - an answer of the role
+    """A role does not run with these settings, or here."""
 
 
 class Child:
@@ -58,12 +68,17 @@ class Child:
         self._started = time.monotonic()
 
     def look_after(self) -> str:
-        """Start it again if it died and has waited long enough; a sentence about a death that was just found."""
+        """Start it again if it died and has waited long enough; a sentence about a death that was just found.
+
+        Raises RoleRefused if it says that it cannot run at all: another start would say the same.
+        """
         if self.is_running:
             return ""
         now = time.monotonic()
         if self._process is not None:
             code = self._process.returncode
+            if code == _REFUSED:
+                raise RoleRefused(f"{self.role.name} cannot run{self._last_words()}")
             self._wait = _FIRST_WAIT if now - self._started > _STEADY else min(self._wait * 2, _LONGEST_WAIT)
             self._again_at, self._process = now + self._wait, None
             return (
@@ -77,7 +92,7 @@ class Child:
     def _last_words(self) -> str:
         with contextlib.suppress(OSError):
             lines = (self._logs / f"{self.role.name}.err").read_text(errors="replace").strip().splitlines()
-            return f": {lines[-1]}" if lines else ""
+            return f": {lines[-1].removeprefix('weft: ')}" if lines else ""
         return ""
 
     def ask_to_stop(self) -> None:

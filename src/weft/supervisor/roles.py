@@ -9,7 +9,7 @@ from pathlib import Path
 from weft.supervisor.child import Role
 
 
-def all_roles(home: Path, sets: Sequence[str], spiders: int = 1) -> list[Role]:
+def all_roles(home: Path, sets: Sequence[str], spiders: int = 1, again: float | None = None) -> list[Role]:
     """In the order in which they are stopped: first who takes work, last who finishes it."""
     ports = _free_ports(spiders + 1)
     hosts = [f"127.0.0.1:{port}" for port in ports[:spiders]]
@@ -22,7 +22,7 @@ def all_roles(home: Path, sets: Sequence[str], spiders: int = 1) -> list[Role]:
             Role(_numbered("spider", number), ("run", "spider", *shared, "--set", f'spider.listen="{host}"'))
             for number, host in enumerate(hosts)
         ),
-        Role("index", ("run", "index", *shared)),
+        Role("index", ("run", "index", *shared, *(() if again is None else ("--again", str(again))))),
     ]
 
 

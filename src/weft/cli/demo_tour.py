@@ -1,0 +1,99 @@
+"""`weft demo tour`: a small web on loopback, crawled, asked, changed, crawled again and asked again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from weft.cli.invocation import command
+
+if TYPE_CHECKING:
+    from weft.demo.web.server.serving import Served
+
+_HURRY = {
+    "urlserver.req_host_per_sec": "20.0",
+    "urlserver.req_ip_per_sec": "200.0",
+    "urlserver.req_ip_concurrent": "20",
+}
+"""Our own servers on loopback may be asked more often than strangers."""
+
+
+@command("tour")
+@click.option("--hosts", type=click.IntRange(2, 1000), default=50, help="How many hosts.")
+@click.option("--pages", type=click.IntRange(2, 1000), default=20, help="Pages of a host, on average.")
+@click.option("--seconds", type=click.FloatRange(min=1), default=90.0, help="Stop crawling after so long.")
+@click.option(
+    "--directory", type=click.Path(path_type=Path), default=Path("weft-demo"), help="Where the home is made anew."
+)
+def run(hosts: int, pages: int, seconds: float, directory: Path) -> None:
+    """Serve a synthetic web on loopback, crawl it, and print the answers; change a page, and see the answer change."""
+    from weft.demo.web.definition.plan import WebPlan
+    from weft.demo.web.definition.profile import profile_with
+    from weft.demo.web.server.serving import serving
+
+    home = directory / "home"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    shares = ("closed=0.3", "robots_missing=0.1", "moved=0.03", "missing=0.03", "nofollow=0.03")
+    plan = WebPlan(hosts=hosts, pages=pages, profile=profile_with("plain", shares))
+    log = directory / "web.log"
+    log.unlink(missing_ok=True)
+    with serving(plan, log) as served:
+        (home / "weft.toml").write_text(served.settings_text())
+        _tell(f"a web of {hosts} hosts on 127.0.0.x, made up from a seed; its log is {log}")
+        _weft(home, "crawl", served.url(0), "--scope", "any", "--seconds", f"{seconds:g}")
+        _tell("which pages are referenced most?")
+        _weft(home, "top", "--limit", "5")
+        _ask_about_a_change(served, home, seconds)
+        served.flush()
+        _tell("was the crawl polite? the server's log is the judge")
+        _weft(home, "demo", "judge", str(log), "--refetch-after", "0", "--tolerance", "0.02")
+    _tell(f"the home stays in {home}: try `weft domains --home {home}`")
+
+
+def _ask_about_a_change(served: Served, home: Path, seconds: float) -> None:
+    source, target = _someone_who_links(served)
+    _tell("which pages of its domain?")
+    _weft(home, "top", "--domain", target.split("/")[2], "--limit", "3")
+    _tell("who references this page, with what words?")
+    _weft(home, "links", target, "--limit", "5")
+    _tell(f"now {source} goes away (404), and the web is crawled again")
+    served.vanish(source)
+    _weft(home, "crawl", "--again", "0", "--seconds", f"{seconds:g}")
+    _weft(home, "links", target, "--limit", "5")
+    _weft(home, "changes", target, "--limit", "3")
+
+
+def _someone_who_links(served: Served) -> tuple[str, str]:
+    """A page whose going is seen, and a page that it alone makes known better."""
+    from weft.demo.web.fates import Fate
+    from weft.demo.web.truth import Truth
+
+    pages = list(Truth(served.world).walk([served.url(0)], limit=60))
+    for page in pages[5:]:
+        others = [link for link in page.outlinks if link.uri != page.uri and "nofollow" not in link.rel]
+        if page.fate is Fate.PAGE and others:
+            return page.url, others[-1].url
+    return served.url(0, 1), served.url(0)
+
+
+def _tell(sentence: str) -> None:
+    click.echo()
+    click.echo(click.style(f"# {sentence}", bold=True))
+
+
+def _weft(home: Path, *arguments: str) -> None:
+    """A command as its user would type it, its output where ours goes."""
+    shown = " ".join(arguments)
+    click.echo(click.style(f"$ weft {shown} --home {home}", dim=True))
+    sys.stdout.flush()
+    environment = {**os.environ, "WEFT_HOME": str(home)}
+    for name, value in _HURRY.items():
+        environment["WEFT_" + name.upper().replace(".", "_")] = value
+    subprocess.run([sys.executable, "-m", "weft", *arguments], env=environment, check=False)  # noqa: S603 - ourselves

@@ -1,0 +1,42 @@
+"""`weft run`: one role of weft, as a process of its own."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from weft.cli.invocation import shared_options
+
+# role: (module, function in it, one line for `weft run --help`). A module is imported only when its role runs.
+ROLES = {
+    "urlserver": ("weft.cli.run_urlserver", "run", "Decide when which host is asked, and tell spiders."),
+    "spider": ("weft.cli.run_spider", "run", "Fetch what URL servers ask for."),
+    "index": ("weft.cli.run_index", "run", "Load what was crawled into the index, choose what is crawled next."),
+}
+
+
+class Roles(click.Group):
+    """All roles, imported one by one when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(ROLES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in ROLES:
+            return None
+        module, function, _ = ROLES[cmd_name]
+        found: click.Command = getattr(import_module(module), function)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Roles"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in ROLES.items()])
+
+
+@click.group("run", cls=Roles, params=shared_options(), subcommand_metavar="ROLE")
+def run() -> None:
+    """Run one role of weft until it is told to stop.
+
+    SIGTERM or Ctrl-C: finish what was begun, then stop. A second time: stop at once.
+    """
