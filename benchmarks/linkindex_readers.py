@@ -83,7 +83,6 @@ def table(times: dict[str, list[float]]) -> list[str]:
     lines = ["| while writing | answers | p50 ms | p99 ms |", "|---|---|---|---|"]
     for name, found in times.items():
         if found:
-            lines.append(
-                f"| {name} | {len(found)} | {percentile(found, 0.5) * 1000:.2f} | {percentile(found, 0.99) * 1000:.2f} |"
-            )
+            half, most = percentile(found, 0.5) * 1000, percentile(found, 0.99) * 1000
+            lines.append(f"| {name} | {len(found)} | {half:.2f} | {most:.2f} |")
     return lines

@@ -59,6 +59,7 @@ def add(context: click.Context, urls: tuple[str, ...], file: Path | None, scope:
     from weft.config import starter
 
     if invocation.home.make(starter()):
+        invocation.writer().close()
         click.echo(f"made {invocation.home.path}", err=True)
     with control_plane(invocation) as mgmt:
         added = Adding(mgmt, invocation, scope)

@@ -103,7 +103,7 @@ class IndexService:
         forget_status(self._home, "index")
 
     def _finish(self) -> None:
-        """What was crawled until now is built, so that the answers are complete; what it cannot, the next start does."""
+        """Build what was crawled until now, so that the answers are complete; the next start does the rest."""
         end = self._clock.now() + _FINISH
         try:
             while self._clock.now() < end and self._build():

@@ -1,0 +1,133 @@
+"""The whole pipeline over a synthetic web: fetch, archive, parse, link index, schedule.
+
+Run by `weft bench crawl`: `--quick` takes about 2,000 pages, otherwise 10,000. Politeness is set so that it is not the
+limit; every process of weft counts, the parse workers and the supervisor too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from measuring import disk_used
+from weft.demo.web.definition.plan import WebPlan
+from weft.demo.web.definition.profile import PROFILES
+from weft.demo.web.server.serving import Served, serving
+
+_TICK = os.sysconf("SC_CLK_TCK")
+_HURRY = {
+    "WEFT_URLSERVER_REQ_HOST_PER_SEC": "1000.0",
+    "WEFT_URLSERVER_REQ_HOST_CONCURRENT": "4",
+    "WEFT_URLSERVER_REQ_IP_PER_SEC": "100000.0",
+    "WEFT_URLSERVER_REQ_IP_CONCURRENT": "200",
+    "WEFT_MGMT_CHUNK_SIZE": "500",
+}
+
+
+class Watch:
+    """CPU and memory of every process below one, by role, as far as they could be seen."""
+
+    def __init__(self) -> None:
+        self.cpu: dict[tuple[str, int], float] = {}
+        self.memory: dict[str, int] = {}
+
+    def look(self, root: int) -> None:
+        for pid in _below(root):
+            try:
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+                fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            except (OSError, IndexError):
+                continue
+            role = _role(words)
+            self.cpu[role, pid] = (int(fields[11]) + int(fields[12])) / _TICK
+            self.memory[role] = max(self.memory.get(role, 0), int(fields[21]) * resource.getpagesize())
+
+    def by_role(self) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for (role, _), seconds in self.cpu.items():
+            found[role] = found.get(role, 0.0) + seconds
+        return found
+
+
+def _role(words: list[str]) -> str:
+    if "run" in words:
+        return words[words.index("run") + 1]
+    return "parse workers" if any("worker" in word for word in words) else "supervisor"
+
+
+def _below(root: int) -> list[int]:
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            except (OSError, IndexError):
+                continue
+            parents.setdefault(parent, []).append(int(entry.name))
+    found, waiting = [], [root]
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        waiting += parents.get(one, [])
+    return found
+
+
+def crawl(served: Served, directory: Path) -> tuple[Watch, float, dict[str, object]]:
+    home = directory / "home"
+    home.mkdir()
+    (home / "weft.toml").write_text(served.settings_text())
+    environment = {**os.environ, **_HURRY, "WEFT_HOME": str(home)}
+    command = [sys.executable, "-m", "weft", "crawl", served.url(0), "--scope", "any"]
+    began, watch = time.monotonic(), Watch()
+    with (directory / "crawl.out").open("wb") as output:
+        running = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        last: dict[str, object] = {}
+        while running.poll() is None:
+            watch.look(running.pid)
+            with contextlib.suppress(OSError, ValueError):
+                last = json.loads((home / "status/index.json").read_bytes())
+            time.sleep(0.1)
+    seconds = time.monotonic() - began
+    if running.returncode:
+        raise SystemExit((directory / "crawl.out").read_text())
+    return watch, seconds, last
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    hosts, pages = (40, 50) if options.quick else (100, 100)
+    directory = Path(tempfile.mkdtemp(prefix="weft-bench-"))
+    try:
+        with serving(WebPlan(hosts=hosts, pages=pages, addresses=20, profile=PROFILES["plain"])) as served:
+            watch, seconds, status = crawl(served, directory)
+            _print(watch, seconds, status, directory / "home")
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _print(watch: Watch, seconds: float, status: dict[str, object], home: Path) -> None:
+    pages = int(str(status.get("pages") or 0)) or 1
+    cpu = watch.by_role()
+    print(f"{pages:,} pages in {seconds:.1f} s, starting and stopping included: {pages / seconds:.0f} pages/s\n")
+    print("| role | CPU ms per page | peak memory, MB |\n|---|---|---|")
+    for role, used in sorted(cpu.items(), key=lambda item: -item[1]):
+        print(f"| {role} | {used / pages * 1000:.2f} | {watch.memory[role] / 2**20:.0f} |")
+    print(f"| all | {sum(cpu.values()) / pages * 1000:.2f} | |")
+    fresh = status.get("freshness")
+    print(f"\nfreshness, seconds from the end of a fetch to the answers: {fresh}")
+    print(f"bytes on disk per page: {disk_used(home) / pages:,.0f}, archive included")
+
+
+if __name__ == "__main__":
+    main()
