@@ -1,0 +1,29 @@
+"""What can go wrong with an archive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, cast
+
+from isal.igzip_lib import IsalError
+
+from weft.errors import WeftError
+
+# isal's type stubs call this class an instance.
+GzipError: Final = cast(type[Exception], IsalError)
+
+
+class ArchiveError(WeftError):
+    """The archive cannot do what was asked."""
+
+    def __init__(self, path: Path | str, problem: str) -> None:
+        super().__init__(f"archive {path}: {problem}")
+        self.path, self.problem = path, problem
+
+
+class ArchiveUnwritable(ArchiveError):  # noqa: N818
+    """The disk is full, read-only or failing; what was synced is safe, what was given just now is not in."""
+
+
+class RecordUnreadable(ArchiveError):  # noqa: N818
+    """There is no whole record at this position."""

@@ -1,0 +1,62 @@
+"""A response as it came over the wire: status, header fields, payload."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from mmap import mmap
+from typing import Final
+
+from weft.archive.chunked import dechunked
+
+_STATUS: Final = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})")
+_GOES_ON: Final = re.compile(rb"\r?\n[ \t]+")
+_END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Status line and header fields; names are lower case, values latin-1."""
+
+    status: int
+    fields: tuple[tuple[str, str], ...]
+
+    def get(self, name: str) -> str:
+        """The first field of this name, or nothing."""
+        for field, value in self.fields:
+            if field == name:
+                return value
+        return ""
+
+    def joined(self, name: str) -> str:
+        """All fields of this name as one list."""
+        return ", ".join(value for field, value in self.fields if field == name)
+
+    @property
+    def is_chunked(self) -> bool:
+        return "chunked" in self.joined("transfer-encoding").lower()
+
+    @property
+    def content_encoding(self) -> str:
+        return self.joined("content-encoding")
+
+
+def parse_head(raw: bytes) -> Head:
+    """Read a header block; lines that are no field are left out, a line that goes on with space is joined."""
+    status = _STATUS.match(raw)
+    lines = _GOES_ON.sub(b" ", raw).decode("latin-1").split("\n")[1:]
+    parts = [line.partition(":") for line in lines]
+    fields = tuple([(name.strip().lower(), value.strip()) for name, colon, value in parts if colon])
+    return Head(int(status[1]) if status else 0, fields)
+
+
+def split_head(block: bytes) -> tuple[bytes, bytes]:
+    """Header block, with the empty line that ends it, and what follows."""
+    end = _END_OF_HEAD.search(block)
+    at = end.end() if end else len(block)
+    return block[:at], block[at:]
+
+
+def payload_of(head: Head, body: bytes | mmap) -> bytes | mmap:
+    """The body without its transfer coding, still in its content encoding."""
+    return dechunked(body) if head.is_chunked else body

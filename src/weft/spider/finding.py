@@ -1,0 +1,137 @@
+"""From what came over the wire to what is archived and reported. No I/O: a function of the response."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from mmap import mmap
+from typing import Final
+
+import ada_url
+
+from weft.archive.decode import BodyRefused, DecodeLimits, decode_beginning, decoded_size
+from weft.archive.http_message import Head, parse_head, payload_of
+from weft.archive.records import Exchange
+from weft.mgmt.values import Details, LinkKind, Result
+from weft.spider.ends import FetchError
+from weft.spider.request import Request
+from weft.spider.transfer import Response
+
+LONGEST_WAIT: Final = 30 * 24 * 3600 * 1000
+"""A Retry-After beyond it is a mistake or a joke."""
+
+_SECONDS: Final = re.compile(r"\d{1,12}")
+_LONGEST_FIELD: Final = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a fetch found out; the result lacks its position until the exchange is archived."""
+
+    result: Result
+    exchange: Exchange | None
+    """None: there was no response, so there is nothing to keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Knows the limits that a body is judged by, and what may be archived."""
+
+    limits: DecodeLimits
+    robots_bytes: int
+    archive_credentials: bool = False
+
+    def judge(self, details: Details, request: Request, response: Response, started: int, ended: int) -> Finding:
+        if response.error not in (None, FetchError.TOO_LARGE):
+            return failed(details, response.error, started, ended)
+        head = parse_head(response.head)
+        size, error, body = self._content(head, response, details.kind is LinkKind.ROBOTS)
+        result = Result(
+            doc_id=details.doc_id,
+            claim=details.claim,
+            started=started,
+            ended=ended,
+            status=head.status,
+            error=error,
+            size=size,
+            retry_after=_retry_after(head, ended),
+            etag=_short(head, "etag"),
+            last_modified=_short(head, "last-modified"),
+            location=_location(head, details.url),
+            content_type=_short(head, "content-type"),
+            body=body,
+        )
+        return Finding(result, self._exchange(request, response, head, error, started))
+
+    def _content(self, head: Head, response: Response, is_robots: bool) -> tuple[int, str, bytes]:
+        """Size after decoding, class of what is wrong with it, and the body where it is wanted."""
+        payload: bytes | mmap = payload_of(head, response.body)
+        try:
+            if is_robots and 200 <= head.status < 300:
+                body = decode_beginning(payload, head.content_encoding, self.robots_bytes)
+                return len(body), "", body
+            if response.error is not None:
+                return len(payload), str(response.error), b""
+            return decoded_size(payload, head.content_encoding, self.limits), "", b""
+        except BodyRefused as refused:
+            return len(payload), str(refused.reason), b""
+
+    def _exchange(self, request: Request, response: Response, head: Head, error: str, started: int) -> Exchange:
+        return Exchange(
+            url=request.url,
+            ip="" if request.access.proxy else request.ip,
+            started=started,
+            request=request.head(self.archive_credentials),
+            head=response.head,
+            body=response.body,
+            status=head.status,
+            content_type=head.get("content-type"),
+            content_encoding=head.content_encoding,
+            truncated="length" if response.is_cut else "",
+            notes=(("refused", error),) if error else (),
+        )
+
+
+def failed(details: Details, error: FetchError, started: int, ended: int) -> Finding:
+    """There is no response, and why."""
+    result = Result(doc_id=details.doc_id, claim=details.claim, error=str(error), started=started, ended=ended)
+    return Finding(result, None)
+
+
+def _short(head: Head, name: str) -> str:
+    value = head.get(name)
+    return value if len(value) <= _LONGEST_FIELD else ""
+
+
+def _location(head: Head, url: str) -> str:
+    """The address that a redirect names, made whole; empty where there is none."""
+    given = head.get("location")
+    if not given or not 300 <= head.status < 400:
+        return ""
+    try:
+        return str(ada_url.join_url(url, _as_text(given)))
+    except ValueError:
+        return ""
+
+
+def _as_text(latin: str) -> str:
+    """Header values are bytes; what is UTF-8 was meant so."""
+    try:
+        return latin.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return latin
+
+
+def _retry_after(head: Head, now: int) -> int:
+    """Milliseconds to wait from `now`, by a number of seconds or a date; 0 where neither can be read."""
+    given = head.get("retry-after")
+    if not given:
+        return 0
+    if _SECONDS.fullmatch(given):
+        return min(int(given) * 1000, LONGEST_WAIT)
+    try:
+        moment = parsedate_to_datetime(given).timestamp() * 1000
+    except (ValueError, TypeError, OverflowError):
+        return 0
+    return min(max(0, round(moment) - now), LONGEST_WAIT)

@@ -1,0 +1,137 @@
+"""From findings to DONE: archived and synced, then reported, then answered, a group at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import msgspec
+
+from weft import failpoints
+from weft.archive.cdxj import Position
+from weft.archive.faults import ArchiveUnwritable
+from weft.archive.records import LARGE, Exchange, Rendered
+from weft.archive.writer import ArchiveWriter
+from weft.mgmt.values import Result, WarcPosition
+from weft.spider.control import Control
+from weft.spider.finding import Finding
+from weft.spider.orders import Order
+from weft.spider.worker import Worker
+
+log = logging.getLogger(__name__)
+
+_MOST: Final = 1000
+"""Results in one group: one transaction of the control plane."""
+_RETRY: Final = 1.0
+
+
+class Found(NamedTuple):
+    order: Order
+    result: Result
+    record: Rendered | Exchange | None
+    size: int
+    """Bytes that it holds in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderOptions:
+    node: str
+    """Our address, by which others ask for records."""
+    sync_every: float
+
+
+class Recorder:
+    """Nothing is answered that would not survive a power cut."""
+
+    def __init__(
+        self,
+        archive: ArchiveWriter,
+        control: Control,
+        options: RecorderOptions,
+        answered: Callable[[list[Order]], None],
+    ) -> None:
+        self._archive, self._control, self._options, self._answered = archive, control, options, answered
+        self._thread = Worker("weft-archive")
+        self._found: deque[Found] = deque()
+        self._has_some = asyncio.Event()
+        self._held: list[Found] = []
+        self.held_bytes = 0
+        self.problem = ""
+        """Why the archive cannot be written; empty: it can."""
+
+    def __len__(self) -> int:
+        """Findings that are not answered yet."""
+        return len(self._found) + len(self._held)
+
+    def add(self, order: Order, finding: Finding) -> None:
+        record: Rendered | Exchange | None = finding.exchange
+        size = 0
+        if finding.exchange is not None and len(finding.exchange.body) <= LARGE:
+            # On this thread: another one would have to be given the interpreter for each of a dozen short steps.
+            record = self._archive.render(finding.exchange)
+            size = len(finding.exchange.body)
+        self.held_bytes += size
+        self._found.append(Found(order, finding.result, record, size))
+        self._has_some.set()
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        while True:
+            await self._has_some.wait()
+            self._held = [self._found.popleft() for _ in range(min(_MOST, len(self._found)))]
+            if not self._found:
+                self._has_some.clear()
+            results = await self._store(self._held)
+            failpoints.point("spider.synced")
+            await self._report(results)
+            failpoints.point("spider.reported")
+            done, self._held = self._held, []
+            self.held_bytes -= sum(found.size for found in done)
+            self._answered([found.order for found in done])
+            await asyncio.sleep(self._options.sync_every)
+
+    async def close(self) -> None:
+        """Finish the current file."""
+        await self._thread.do(self._archive.close)
+        self._thread.stop()
+
+    async def _store(self, held: list[Found]) -> list[Result]:
+        records = [found.record for found in held if found.record is not None]
+        positions = iter(await self._until_written(records) if records else ())
+        return [found.result if found.record is None else self._placed(found.result, next(positions)) for found in held]
+
+    async def _until_written(self, records: list[Rendered | Exchange]) -> list[Position]:
+        while True:
+            try:
+                positions = await self._thread.do(lambda: self._archive.store(records))
+            except ArchiveUnwritable as error:
+                if not self.problem:
+                    log.error("%s; no more is fetched until it can, %d results wait", error, len(records))
+                self.problem = str(error)
+                await asyncio.sleep(_RETRY)
+            else:
+                if self.problem:
+                    log.warning("archive can be written again")
+                self.problem = ""
+                return positions
+
+    async def _report(self, results: list[Result]) -> None:
+        """One result that the control plane cannot take must not hold up all others."""
+        try:
+            await self._control.report(results)
+        except Exception as error:
+            if len(results) == 1:
+                # It is answered without a stored result: the URL server will count it as a loss.
+                log.exception("result refused doc_id=%d", results[0].doc_id)
+                return
+            log.warning("a group of results is refused, reported one by one reason=%s", error)
+            for result in results:
+                await self._report([result])
+
+    def _placed(self, result: Result, position: Position) -> Result:
+        place = WarcPosition(self._options.node, position.file, position.offset, position.length)
+        return msgspec.structs.replace(result, position=place)

@@ -1,0 +1,126 @@
+"""`GET /records?file=&offset=&length=`: packed records by position, for builders on other nodes."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qs
+
+from weft.archive.cdxj import Position
+from weft.archive.faults import RecordUnreadable
+from weft.archive.reading import read_member_bytes
+
+BEGINNING: Final = b"GET /"
+LARGEST: Final = 64 << 20
+"""Bytes of one record that are sent."""
+_LONGEST_HEAD: Final = 8192
+_MOST_AHEAD: Final = 256 << 10
+"""Bytes of requests that may come before the first of them is answered."""
+_STATUS: Final = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 421: "Misdirected Request"}
+
+
+class RecordsProtocol(asyncio.Protocol):
+    """A small HTTP/1.1 server: one request after the other on a kept connection, nothing but this one question."""
+
+    def __init__(self, archive: Path, token: str, readers: Executor) -> None:
+        self._archive, self._token, self._readers = archive, token, readers
+        self._buffer = bytearray()
+        self._transport: asyncio.Transport | None = None
+        self._answering: asyncio.Task[None] | None = None
+        self._may_write = asyncio.Event()
+        self._may_write.set()
+
+    def take_over(self, transport: asyncio.Transport, begun: bytes) -> None:
+        """Go on with a connection whose first bytes have been read."""
+        self._transport = transport
+        transport.set_protocol(self)
+        self.data_received(begun)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        if len(self._buffer) > _MOST_AHEAD or (b"\r\n\r\n" not in self._buffer and len(self._buffer) > _LONGEST_HEAD):
+            self._close()
+        elif self._answering is None and b"\r\n\r\n" in self._buffer:
+            self._answering = asyncio.get_running_loop().create_task(self._answer_all())
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._may_write.set()
+
+    def pause_writing(self) -> None:
+        self._may_write.clear()
+
+    def resume_writing(self) -> None:
+        self._may_write.set()
+
+    async def _answer_all(self) -> None:
+        while b"\r\n\r\n" in self._buffer and self._transport is not None:
+            # Nothing more is read from disk for somebody who does not take what he has got.
+            await self._may_write.wait()
+            head, _, rest = bytes(self._buffer).partition(b"\r\n\r\n")
+            self._buffer = bytearray(rest)
+            status, body = await self._answer(head.decode("latin-1"))
+            self._send(status, body)
+            if status != 200:
+                self._close()
+        self._answering = None
+
+    async def _answer(self, head: str) -> tuple[int, bytes]:
+        first, *lines = head.split("\r\n")
+        fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        problem = self._refused(fields)
+        position = _position(first)
+        if problem is not None:
+            return problem
+        if position is None:
+            return 400, b"expected GET /records?file=NAME&offset=NUMBER&length=NUMBER\n"
+        loop = asyncio.get_running_loop()
+        try:
+            return 200, await loop.run_in_executor(self._readers, read_member_bytes, self._archive, position)
+        except RecordUnreadable as error:
+            return 404, f"{error}\n".encode()
+
+    def _refused(self, fields: dict[str, str]) -> tuple[int, bytes] | None:
+        if self._token:
+            given = fields.get("authorization", "").removeprefix("Bearer ")
+            is_known = hmac.compare_digest(given.encode(), self._token.encode())
+            return None if is_known else (401, b"expected Authorization: Bearer with the spider's token\n")
+        # Without a token only this machine may ask, and no web page that a browser here shows.
+        is_local = _is_loopback(fields.get("host", ""))
+        return None if is_local else (421, b"expected a loopback address as Host\n")
+
+    def _send(self, status: int, body: bytes) -> None:
+        if self._transport is None:
+            return
+        kind = "application/warc" if status == 200 else "text/plain"
+        head = f"HTTP/1.1 {status} {_STATUS[status]}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+        self._transport.write(head.encode() + body)
+
+    def _close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+
+def _position(first_line: str) -> Position | None:
+    method, _, rest = first_line.partition(" ")
+    path, _, query = rest.removesuffix(" HTTP/1.1").partition("?")
+    asked = {name: values[0] for name, values in parse_qs(query, max_num_fields=10).items()}
+    numbers = [asked.get(name, "") for name in ("offset", "length")]
+    if method != "GET" or path != "/records" or not all(n.isascii() and n.isdecimal() and len(n) < 19 for n in numbers):
+        return None
+    offset, length = map(int, numbers)
+    return Position(asked.get("file", ""), offset, length) if 0 < length <= LARGEST else None
+
+
+def _is_loopback(host: str) -> bool:
+    name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,218 @@
+"""The spider's loop: what is asked is fetched, what is fetched is recorded, what is recorded is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from weft import failpoints
+from weft.archive.faults import ArchiveUnwritable
+from weft.archive.records import LARGE
+from weft.archive.writer import ArchiveWriter
+from weft.clock import Clock, SystemClock
+from weft.errors import WeftError
+from weft.mgmt.values import Details, DocId, NodeState
+from weft.spider.control import Control
+from weft.spider.desk import DeskOptions, FrontDesk
+from weft.spider.ends import FetchError
+from weft.spider.fetcher import Fetcher
+from weft.spider.finding import Finding, Judge, failed
+from weft.spider.gate import Gate
+from weft.spider.orders import Order, Stage
+from weft.spider.recorder import Recorder, RecorderOptions
+from weft.spider.request import Request, Requests
+from weft.spider.site import SiteRefused
+from weft.spider.transfer import Means, Response
+from weft.spider.watch import follow_requests, watch_disk
+
+log = logging.getLogger(__name__)
+
+HELD_BYTES: Final = 64 << 20
+"""Of findings that wait for archive and control plane; beyond that no fetch is begun."""
+
+TELL_SECONDS: Final = 5.0
+"""A control plane that does not listen for so long is not waited for where nothing depends on it."""
+
+_AFTER_FAULT: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SpiderOptions:
+    node: str
+    """Address by which other nodes know this one."""
+    concurrent: int
+    unanswered: int
+    connections: int
+    working_every: float
+    sync_every: float
+    heartbeat: float
+    min_free: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a spider works with."""
+
+    means: Means
+    requests: Requests
+    judge: Judge
+    archive: ArchiveWriter
+    control: Control
+
+
+class Spider:
+    """Lives in one event loop. Give its desk to connections, run() it, drain() or not, close() it."""
+
+    def __init__(self, parts: Parts, options: SpiderOptions, clock: Clock | None = None) -> None:
+        self._parts, self._options, self._clock = parts, options, clock or SystemClock()
+        self._fetcher = Fetcher(parts.means, options.connections)
+        self._gate = Gate()
+        self._wake = asyncio.Event()
+        self._apart: set[asyncio.Task[None]] = set()
+        """Large bodies that are being judged."""
+        self.desk = FrontDesk(
+            DeskOptions(options.unanswered, options.working_every), self._gate, self._wake.set, self._give_up
+        )
+        self._recorder = Recorder(
+            parts.archive, parts.control, RecorderOptions(options.node, options.sync_every), self.desk.answer
+        )
+        self.asked_to_drain = asyncio.Event()
+
+    async def run(self) -> None:
+        """Work until cancelled; raises what must not happen."""
+        parts, options, look = self._parts, self._options, self.desk.look
+        works: tuple[Coroutine[Any, Any, None], ...] = (
+            self._admit(),
+            self._recorder.run(),
+            self.desk.tell_working(),
+            follow_requests(parts.control, options.heartbeat, self._gate, look, self.asked_to_drain),
+            watch_disk(parts.archive.path, options.min_free, lambda: self._recorder.problem, self._gate, look),
+        )
+        async with asyncio.TaskGroup() as group:
+            for work in works:
+                group.create_task(work)
+
+    async def drain(self) -> None:
+        """Take nothing new and finish what was begun: returns when all of it is recorded and answered."""
+        self._gate.close("drain", "it is being stopped")
+        self.desk.look()
+        for order in self.desk.orders.next_waiting(len(self.desk.orders)):
+            self.desk.orders.drop(order)
+        await self._tell_draining()
+        while len(self._fetcher) or len(self._recorder) or self._apart:
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def _tell_draining(self) -> None:
+        try:
+            await asyncio.wait_for(self._parts.control.tell(NodeState.DRAINING), TELL_SECONDS)
+        except (WeftError, TimeoutError) as error:
+            log.warning("the control plane was not told that this spider drains reason=%s", error)
+
+    async def close(self) -> int:
+        """Stop at once, after run() has ended; returns how many results could not be recorded."""
+        for task in self._apart:
+            task.cancel()
+        self._fetcher.close()
+        self.desk.close()
+        try:
+            await self._recorder.close()
+        except ArchiveUnwritable as error:
+            log.error("%s; the next start finishes its last file", error)
+        return len(self._recorder)
+
+    async def _admit(self) -> None:
+        """Ask the control plane about what waits, in bulk, and begin."""
+        while True:
+            orders = self.desk.orders.next_waiting(self._room())
+            if not orders:
+                await self._wake.wait()
+                self._wake.clear()
+                continue
+            details = await self._details(orders)
+            if details is None or not self._gate.is_open:
+                self.desk.orders.put_back(orders)
+                continue
+            self.desk.answer([order for order in orders if not self._is_begun(order, details.get(order.doc_id))])
+
+    async def _details(self, orders: list[Order]) -> dict[DocId, Details] | None:
+        """None: the control plane failed in a way that waiting may mend, or a person."""
+        try:
+            return await self._parts.control.details([order.doc_id for order in orders])
+        except Exception:
+            log.exception("details of %d links cannot be had", len(orders))
+            await asyncio.sleep(_AFTER_FAULT)
+            return None
+
+    def _room(self) -> int:
+        if not self._gate.is_open or self._recorder.held_bytes > HELD_BYTES:
+            return 0
+        return self._options.concurrent - len(self._fetcher)
+
+    def _is_begun(self, order: Order, details: Details | None) -> bool:
+        """Begin a fetch unless there is none to make."""
+        if details is None or details.url != order.url:
+            log.info("not being crawled, answered without a fetch doc_id=%d url=%s", order.doc_id, order.url)
+            return False
+        if order.askers:
+            self._fetch(order, details)
+        return bool(order.askers)
+
+    def _fetch(self, order: Order, details: Details) -> None:
+        started = self._clock.now()
+        try:
+            request = self._parts.requests.make(order.ip, details)
+        except SiteRefused as error:
+            log.warning("site settings refused url=%s reason=%s", order.url, error)
+            self._record(order, failed(details, FetchError.BAD_SITE, started, started))
+            return
+        try:
+            order.transfer = self._fetcher.start(request, partial(self._ended, order, details, request, started))
+        except Exception:
+            log.exception("fetch could not be begun url=%s", request.url)
+            self._record(order, failed(details, FetchError.INTERNAL, started, started))
+        else:
+            order.stage = Stage.FETCHING
+
+    def _ended(self, order: Order, details: Details, request: Request, started: int, response: Response) -> None:
+        failpoints.point("spider.fetched")
+        if response.error is not None:
+            log.debug("fetch ended url=%s class=%s detail=%s", order.url, response.error, response.detail)
+        order.stage, order.transfer = Stage.ENDED, None
+        judge = partial(self._judge, details, request, response, started, self._clock.now())
+        if len(response.body) <= LARGE:
+            self._record(order, judge())
+        else:
+            task = asyncio.get_running_loop().create_task(self._judge_apart(order, judge))
+            self._apart.add(task)
+            task.add_done_callback(self._apart.discard)
+
+    async def _judge_apart(self, order: Order, judge: Callable[[], Finding]) -> None:
+        """A large body takes so long to decode that others would wait for it."""
+        self._record(order, await asyncio.to_thread(judge))
+
+    def _judge(self, details: Details, request: Request, response: Response, started: int, ended: int) -> Finding:
+        try:
+            return self._parts.judge.judge(details, request, response, started, ended)
+        except Exception:
+            # One page must not hold up all others, whatever it did to us.
+            log.exception("response could not be judged url=%s", request.url)
+            return failed(details, FetchError.INTERNAL, started, ended)
+
+    def _record(self, order: Order, finding: Finding) -> None:
+        order.stage = Stage.ENDED
+        self._recorder.add(order, finding)
+        self._wake.set()
+
+    def _give_up(self, orders: list[Order]) -> None:
+        """Nobody waits for these any more; what has ended is recorded all the same."""
+        for order in orders:
+            if order.transfer is not None:
+                self._fetcher.abort(order.transfer)
+                order.transfer = None
+                self.desk.orders.drop(order)
+        self._wake.set()

@@ -1,0 +1,59 @@
+"""An authority of our own, and what it signs."""
+
+from __future__ import annotations
+
+import datetime
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+_DAY = datetime.timedelta(days=1)
+
+
+@dataclass
+class Authority:
+    directory: Path
+
+    def __post_init__(self) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test authority")])
+        certificate = self._builder(self._name, self._key, days=2).add_extension(
+            x509.BasicConstraints(ca=True, path_length=None), critical=True
+        )
+        self.file = self.directory / "authority.pem"
+        signed = certificate.sign(self._key, hashes.SHA256())
+        self.file.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+
+    def server(self, *names: str, days: int = 2) -> ssl.SSLContext:
+        """A server's context for these names; a negative number of days makes a certificate that has expired."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
+        alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
+        signed = self._builder(subject, key, days).add_extension(alternatives, critical=False)
+        file = self.directory / f"{names[0]}-{days}.pem"
+        file.write_bytes(
+            signed.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+            + key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+        )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(file)
+        return context
+
+    def _builder(self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, days: int) -> x509.CertificateBuilder:
+        now = datetime.datetime.now(datetime.UTC)
+        return (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self._name)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - 10 * _DAY)
+            .not_valid_after(now + days * _DAY)
+        )

@@ -1,0 +1,170 @@
+"""A spider in this process, a control plane in memory, and a URL server that speaks the document's lines by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from weft.archive.cdxj import Position
+from weft.archive.reading import ArchivedResponse, read_record
+from weft.cli.run_spider import make_options, make_parts
+from weft.config import Settings
+from weft.config.settings import settings_with
+from weft.mgmt.memory import MemoryMgmt
+from weft.mgmt.values import DocId, Lease, LinkState, NewLink, NodeType, Result
+from weft.spider.connection import Connection
+from weft.spider.control import Control
+from weft.spider.records_http import RecordsProtocol
+from weft.spider.service import Spider
+
+SOON = 20.0
+"""Seconds after which a test is hopeless."""
+
+FAST = {
+    "urlserver.allow_net": ("127.0.0.0/8", "::1/128"),
+    "spider.contact": "https://example.com/bot",
+    "spider.sync_every": 0.0,
+    "spider.min_free": 0,
+    "limits.connect_seconds": 2.0,
+    "limits.total_seconds": 5.0,
+    "limits.idle_seconds": 1.0,
+}
+
+
+def fast_settings(**changed: object) -> Settings:
+    """Short limits, loopback allowed; `section__key` overrides."""
+    return settings_with({**FAST, **{name.replace("__", "."): value for name, value in changed.items()}})
+
+
+class Links:
+    """The control plane's side: links made known and claimed, and what became of them."""
+
+    def __init__(self, mgmt=None) -> None:
+        self.mgmt = mgmt or MemoryMgmt()
+        self.crawler: Lease = self.mgmt.register(NodeType.CRAWLER, "127.0.0.1:1")
+        self.ids: dict[str, DocId] = {}
+
+    def claim(self, *urls: str, **facts: str) -> list[DocId]:
+        self.mgmt.add([NewLink(uri=url, url=url, web_host=url.split("/")[2], **facts) for url in urls])
+        chunk = self.mgmt.claim(self.crawler, limit=len(urls))
+        found = {link.url: link.doc_id for link in chunk.links}
+        self.ids.update(found)
+        return [found[url] for url in urls]
+
+    def robots(self, url: str) -> DocId:
+        origin = url.removesuffix("/robots.txt")
+        return self.mgmt.open_robots(self.crawler, {origin: url})[origin].doc_id
+
+    def outcome(self, doc_id: DocId):
+        return self.mgmt.outcomes([doc_id])[doc_id]
+
+    def result(self, doc_id: DocId) -> Result:
+        """What was reported, with its position."""
+        return self.mgmt._state.links[doc_id].result
+
+    def results(self) -> dict[DocId, Result]:
+        """Everything reported so far, as a builder gets it."""
+        self.mgmt.linger(self.crawler)
+        builder = self.mgmt.register(NodeType.INDEX_BUILDER, "127.0.0.1:2")
+        chunks = self.mgmt.take_crawled(builder, most=1_000_000)
+        return {link.doc_id: link.result for chunk in chunks for link in chunk.links}
+
+    def is_open(self, doc_id: DocId) -> bool:
+        return self.outcome(doc_id).state is LinkState.CRAWLING
+
+
+@dataclass
+class UrlServer:
+    """Sends lines as they are given and keeps what comes back."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    lines: list[str] = field(default_factory=list)
+
+    def ask(self, *lines: str) -> None:
+        self.writer.write("".join(f"{line}\n" for line in lines).encode())
+
+    async def until(self, wanted: str) -> list[str]:
+        """Read until this line has come."""
+        has_come = wanted in self.lines
+        async with asyncio.timeout(SOON):
+            while not has_come:
+                line = await self.reader.readline()
+                assert line, f"closed before {wanted!r} came; {self.lines[-5:]}"
+                self.lines.append(line.decode().rstrip("\n"))
+                has_come = self.lines[-1] == wanted
+        return self.lines
+
+    async def until_done(self, *trans_ids: str) -> list[str]:
+        for trans_id in trans_ids:
+            await self.until(f"{trans_id} DONE")
+        return self.lines
+
+    async def until_closed(self) -> list[str]:
+        async with asyncio.timeout(SOON):
+            with suppress(ConnectionError):
+                while line := await self.reader.readline():
+                    self.lines.append(line.decode().rstrip("\n"))
+        return self.lines
+
+    async def close(self) -> None:
+        self.writer.close()
+        with suppress(ConnectionError):
+            await self.writer.wait_closed()
+
+
+@dataclass
+class RunningSpider:
+    spider: Spider
+    links: Links
+    port: int
+    archive: Path
+    working: asyncio.Task
+    url_servers: list[UrlServer] = field(default_factory=list)
+
+    async def connect(self) -> UrlServer:
+        url_server = UrlServer(*await asyncio.open_connection("127.0.0.1", self.port))
+        self.url_servers.append(url_server)
+        return url_server
+
+    async def fetch(self, url: str, ip: str = "127.0.0.1", **facts: str) -> Result:
+        """One URL through everything."""
+        (doc_id,) = self.links.claim(url, **facts)
+        url_server = await self.connect()
+        url_server.ask(f"t1 {doc_id} {ip} {url}")
+        await url_server.until_done("t1")
+        await url_server.close()
+        return self.links.result(doc_id)
+
+    def record(self, result: Result) -> ArchivedResponse:
+        place = result.position
+        return read_record(self.archive, Position(place.file, place.offset, place.length))
+
+
+@asynccontextmanager
+async def running_spider(home: Path, settings: Settings | None = None, links: Links | None = None):
+    settings, links = settings or fast_settings(), links or Links()
+    archive = home / "warc"
+    control = Control(lambda: links.mgmt)
+    await control.open()
+    spider = Spider(make_parts(settings, archive, control), make_options(settings, "127.0.0.1:7070"))
+    await control.register("127.0.0.1:7070")
+    token, loop = settings.spider.token, asyncio.get_running_loop()
+    server = await loop.create_server(
+        lambda: Connection(spider.desk, token, lambda: RecordsProtocol(archive, token, None)), "127.0.0.1", 0
+    )
+    working = loop.create_task(spider.run())
+    running = RunningSpider(spider, links, server.sockets[0].getsockname()[1], archive, working)
+    try:
+        yield running
+        assert not working.done(), f"the spider ended by itself: {working}"
+    finally:
+        for url_server in running.url_servers:
+            await url_server.close()
+        server.close()
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        await spider.close()
+        await control.close()
