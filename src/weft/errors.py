@@ -66,3 +66,27 @@ class StoreUnwritable(StoreError):  # noqa: N818
 
 class BatchRefused(StoreError):  # noqa: N818
     """A batch breaks a rule of the store (size, order of sequence numbers, missing capability)."""
+
+
+class MgmtError(WeftError):
+    """The control plane cannot do what was asked."""
+
+
+class MgmtForeign(MgmtError):  # noqa: N818
+    """The database is not a control plane of weft, or one of a newer version."""
+
+
+class MgmtUnavailable(MgmtError):  # noqa: N818
+    """The database cannot be reached, or does not let us in."""
+
+
+class LeaseLost(MgmtError):  # noqa: N818
+    """A node's epoch is void: its work may be somebody else's by now; it must register again."""
+
+    def __init__(self, address: str, epoch: int) -> None:
+        super().__init__(f"node {address}: its lease of epoch {epoch} has ended; expected it to register again")
+        self.address, self.epoch = address, epoch
+
+
+class TransitionRefused(MgmtError):  # noqa: N818
+    """A state was asked to change in a way that no table of transitions allows; nothing was changed."""

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from weft.intake.files import Compression, Source, SourceRefused, compression_of, expand
+from weft.intake.files import Source, expand
+from weft.intake.formats import Format, SourceRefused
+from weft.intake.unpack.compression import Compression, compression_of
 
 LINE = b'{"url": "https://a.com/"}\n'
 
@@ -31,7 +33,8 @@ def names(sources):
 def test_a_file_is_described_as_it_is(folder):
     write(folder, "a.jsonl")
     facts = (folder / "a.jsonl").stat()
-    assert expand(["a.jsonl"]) == [Source(Path("a.jsonl"), len(LINE), facts.st_mtime_ns, Compression.NONE)]
+    described = Source(Path("a.jsonl"), len(LINE), facts.st_mtime_ns, Compression.NONE, Format.JSONL)
+    assert expand(["a.jsonl"]) == [described]
 
 
 def test_a_named_file_needs_no_known_suffix(folder):
@@ -104,7 +107,7 @@ def test_a_file_named_twice_is_read_once_where_it_came_first(folder):
         ("x" * 5000, "File name too long; expected a file"),
         ("*.nothing", "*.nothing: no file matches this pattern; expected a file"),
         ("empt?", "empt?: no file matches this pattern"),
-        ("empty", "empty: no pages in this directory; expected *.jsonl or *.ndjson in it"),
+        ("empty", "empty: no pages in this directory; expected *.warc, *.wat, *.arc, *.jsonl or *.ndjson in it"),
         ("pipe", "pipe: not a regular file; expected a file"),
         ("p?pe", "pipe: not a regular file; expected a file"),
         ("/dev/null", "/dev/null: not a regular file"),

@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from weft.config.crawl_sections import LimitsSettings
-from weft.intake.jsonl import DESCRIPTION_CHARS, HEADINGS_CHARS, JsonPages, LineRefused, collapsed
+from weft.intake.jsonl import DESCRIPTION_CHARS, HEADINGS_CHARS, JsonPages, collapsed
+from weft.intake.records import PageRefused
 from weft.linkindex.loaded import RawLink, load_gone, load_page
 from weft.linkindex.records import Doc, compress_doc, decode_page, read_doc
 from weft.model.url import Refusal, UrlRules
@@ -33,7 +34,7 @@ def doc_of(page):
 
 
 def refusal(data, limits=LIMITS):
-    with pytest.raises(LineRefused) as refused:
+    with pytest.raises(PageRefused) as refused:
         JsonPages(RULES, limits, NOW).read(data)
     sentence = str(refused.value)
     assert sentence
@@ -354,7 +355,7 @@ def read_or_refuse(data):
     pages = JsonPages(RULES, LIMITS, NOW)
     try:
         page = pages.read(data)
-    except LineRefused as refused:
+    except PageRefused as refused:
         assert "expected" in str(refused)  # noqa: PT017 - either outcome is fine, a third one is not
         return
     assert page.is_gone or decode_page(page.cur).outlinkcount == len(page.outlinks.targets)
@@ -392,5 +393,5 @@ def test_a_page_is_the_same_written_in_escapes_or_in_utf_8(page):
 def outcome(data):
     try:
         return JsonPages(RULES, LIMITS, NOW).read(data)
-    except LineRefused as refused:
+    except PageRefused as refused:
         return re.sub(r"byte [0-9]+", "byte", str(refused))

@@ -95,7 +95,7 @@ def changes(
 
     A bare name such as example.com means the domain; its front page is https://example.com/.
     """
-    earliest = _milliseconds(since) if since else None
+    earliest = milliseconds_of(since) if since else None
     with invocation.index() as index:
         answer = index.changes(of, since=earliest, limit=limit, cursor=cursor)
     rows = [(item.at, item.change, item.source, item.target, item.anchor) for item in answer.items]
@@ -118,7 +118,7 @@ def _tell(answer: Listing, as_json: bool, header: Sequence[str], rows: Sequence[
             click.echo(click.style(f"{name}: --cursor {getattr(answer, name)}", dim=True))
 
 
-def _milliseconds(text: str) -> int:
+def milliseconds_of(text: str) -> int:
     """A point in time: a date or time (UTC unless it says otherwise), or so long ago."""
     if text[:-1].isdecimal() and text[-1] in UNITS:
         moment = datetime.now(UTC) - timedelta(seconds=int(text[:-1]) * UNITS[text[-1]])

@@ -15,8 +15,14 @@ from weft.errors import UsageError
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
+def _files() -> dict[str, Path]:
+    """Benchmarks by name; `html_bench.py` is called html, a name that only Python's own module may have as a file."""
+    files = sorted(file for file in BENCHMARKS.glob("*.py") if "def main" in file.read_text())
+    return {file.stem.removesuffix("_bench"): file for file in files}
+
+
 def _names() -> list[str]:
-    return sorted(file.stem for file in BENCHMARKS.glob("*.py") if "def main" in file.read_text())
+    return sorted(_files())
 
 
 @command("bench")
@@ -29,7 +35,7 @@ def run(context: click.Context, name: str, quick: bool) -> None:
         raise UsageError("benchmarks are part of weft's source checkout, and this weft was installed without it")
     if name not in _names():
         raise UsageError(f"there is no benchmark {name!r}; expected one of: {', '.join(_names())}")
-    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), *(["--quick"] if quick else [])]
+    command = [sys.executable, str(_files()[name]), *(["--quick"] if quick else [])]
     context.exit(_run(command))
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections import Counter
+from dataclasses import fields
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -13,60 +16,141 @@ from weft.clock import SystemClock
 from weft.errors import UsageError
 from weft.index.importer import LISTED, Importer, Report, Watcher
 from weft.intake.files import Source, expand
+from weft.intake.formats import Format
+from weft.intake.pace import Pace
+
+if TYPE_CHECKING:
+    from weft.config import Settings
+    from weft.index.bulk_import import BulkImporter
+    from weft.intake.reading import PageReader
+    from weft.store.rocksdb import RocksStore
+
+
+class Wishes(NamedTuple):
+    """How the user wants it."""
+
+    limit: int | None
+    rate: float | None
+    workers: int | None
+    strict: bool
+    bulk: bool | None
+    """None: as the input's size suggests."""
 
 
 @command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N pages.")
-@click.option("--strict", is_flag=True, help="Stop at a bad line, before anything of its file is loaded.")
+@click.option(
+    "--rate", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Load at most N pages in a second."
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1, max=256),
+    metavar="N",
+    help="Processes that parse pages; one less than there are processors unless told.",
+)
+@click.option(
+    "--bulk/--incremental",
+    "bulk",
+    default=None,
+    help="Make the whole index at once (it must be empty) or page by page; by the size of the input unless told.",
+)
+@click.option("--strict", is_flag=True, help="Stop at a bad line or record, before anything of its file is loaded.")
 @as_json
 @click.pass_context
-def run(context: click.Context, files: tuple[str, ...], limit: int | None, strict: bool, as_json: bool) -> None:
-    """Load pages from JSONL files into the index.
+def run(
+    context: click.Context,
+    files: tuple[str, ...],
+    limit: int | None,
+    rate: float | None,
+    workers: int | None,
+    bulk: bool | None,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Load pages from archives (WARC, WAT, ARC) and JSONL files into the index.
 
     FILE is a file, a directory, a pattern, or - for standard input; plain, .gz or .zst. A home is made where there is
-    none. Lines that cannot be loaded are skipped, listed and counted. An import that was cut off goes on where it was
-    when the same file is imported again.
+    none. Lines and records that cannot be loaded are skipped, listed and counted. An import that was cut off goes on
+    where it was when the same file is imported again.
     """
-    sources = expand(files)
+    sources = [source.recognised() for source in expand(files)]
     if strict and any(source.path is None for source in sources):
         raise UsageError("--strict reads a file twice, which standard input cannot be; save it to a file first")
-    report = _load(context.ensure_object(Invocation), sources, limit, strict=strict)
+    report = _load(context.ensure_object(Invocation), sources, Wishes(limit, rate, workers, strict, bulk))
     if as_json:
-        click.echo(json.dumps(asdict(report)))
+        click.echo(json.dumps({field.name: getattr(report, field.name) for field in fields(report)}))
     else:
-        click.echo(_summary(report))
+        click.echo(_summary(report, sources))
     for sentence in report.damaged:
         click.echo(f"weft: {sentence}", err=True)
     context.exit(2 if report.damaged else 0)
 
 
-def _load(invocation: Invocation, sources: list[Source], limit: int | None, *, strict: bool) -> Report:
+def _load(invocation: Invocation, sources: list[Source], wishes: Wishes) -> Report:
     from weft.config import starter
+    from weft.intake.parsers import parsers
+    from weft.intake.reading import PageReader
     from weft.linkindex.pipeline import LinkIndex
 
     settings = invocation.load().settings
     if invocation.home.make(starter()):
         click.echo(f"made {invocation.home.path}", err=True)
-    sizes = [source.size for source in sources]
-    with invocation.writer() as store, Progress(None if None in sizes else sum(filter(None, sizes))) as progress:
-        index = LinkIndex(store, settings.index)
-        importer = Importer(index, store, rules_of(settings), settings, now=SystemClock().now())
-        listing = _Listing(progress)
-        for number, source in enumerate(sources):
-            done = sum(filter(None, sizes[:number]))
-            moved = progress.following(done)
-            importer.load(source, strict=strict, most=limit, watcher=Watcher(moved, listing.tell))
-            if limit is not None and importer.report.pages >= limit:
-                break
-        listing.close()
-        for sentence in importer.report.resumed:
-            progress.say(sentence)
+    round_pages = settings.index.round_pages
+    pace = None
+    if wishes.rate is not None:
+        # What is loaded in a second is seen after a second.
+        pace, round_pages = Pace(wishes.rate), min(round_pages, ceil(wishes.rate))
+    now = SystemClock().now()
+    with invocation.writer() as store, parsers(settings, rules_of(settings), wishes.workers) as ready:
+        reader = PageReader(ready, settings.limits, min(round_pages, wishes.limit or round_pages))
+        if _is_bulk(store, sources, wishes, settings):
+            return _load_in_bulk(invocation, store, reader, sources, wishes, now)
+        importer = Importer(LinkIndex(store, settings.index), store, reader, round_pages, now, pace)
+        _load_all(importer, sources, wishes)
     return importer.report
 
 
+def _is_bulk(store: RocksStore, sources: list[Source], wishes: Wishes, settings: Settings) -> bool:
+    from weft.linkindex.bulk import is_empty
+
+    if wishes.bulk is not None or wishes.rate is not None:
+        return bool(wishes.bulk)
+    return is_empty(store) and sum(source.size or 0 for source in sources) >= settings.index.bulk_bytes
+
+
+def _load_in_bulk(
+    invocation: Invocation, store: RocksStore, reader: PageReader, sources: list[Source], wishes: Wishes, now: int
+) -> Report:
+    from weft.index.bulk_import import BulkImporter
+    from weft.linkindex.bulk import BulkBuild
+
+    settings = invocation.load().settings
+    with invocation.home.workplace() as place, BulkBuild(store, settings.index, place) as build:
+        importer = BulkImporter(build, reader, now)
+        _load_all(importer, sources, wishes)
+        click.echo("making the index", err=True)
+        importer.finish()
+    return importer.report
+
+
+def _load_all(importer: Importer | BulkImporter, sources: list[Source], wishes: Wishes) -> None:
+    sizes = [source.size for source in sources]
+    with Progress(None if None in sizes else sum(filter(None, sizes))) as progress:
+        listing = _Listing(progress)
+        for number, source in enumerate(sources):
+            done = sum(filter(None, sizes[:number]))
+            watcher = Watcher(progress.following(done), listing.tell)
+            importer.load(source, strict=wishes.strict, most=wishes.limit, watcher=watcher)
+            if wishes.limit is not None and importer.report.pages >= wishes.limit:
+                break
+        listing.close(_noun(sources))
+        for sentence in importer.report.resumed:
+            progress.say(sentence)
+
+
 class _Listing:
-    """Skipped lines, told one by one up to a number, then only counted."""
+    """Skipped lines and records, told one by one up to a number, then only counted."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._told = progress, 0
@@ -76,15 +160,27 @@ class _Listing:
         if self._told <= LISTED:
             self._progress.say(f"skipped {sentence}")
 
-    def close(self) -> None:
+    def close(self, noun: str) -> None:
         if self._told > LISTED:
-            self._progress.say(f"skipped {self._told - LISTED} more lines")
+            self._progress.say(f"skipped {self._told - LISTED} more {noun}")
 
 
-def _summary(report: Report) -> str:
+def _summary(report: Report, sources: list[Source]) -> str:
+    removed = f" ({report.removed} of them removed)" if report.removed else ""
     parts = [
-        f"{report.pages} pages: {report.changed} changed, {report.unchanged} unchanged, {report.ignored} not newer",
+        f"{report.pages} pages{removed}: {report.changed} changed, {report.unchanged} unchanged, "
+        f"{report.ignored} not newer",
         f"{report.links} references changed",
-        f"{report.skipped} lines skipped",
+        f"{report.skipped} {_noun(sources)} skipped{_listed(report.reasons)}",
     ]
+    if report.passed:
+        parts.append(f"{report.passed.total()} passed over{_listed(report.passed)}")
     return f"{'; '.join(parts)} (seq {report.seq})"
+
+
+def _listed(counts: Counter[str]) -> str:
+    return f" ({', '.join(f'{count} {what}' for what, count in counts.most_common())})" if counts else ""
+
+
+def _noun(sources: list[Source]) -> str:
+    return "lines" if all(source.format is Format.JSONL for source in sources) else "records"

@@ -21,6 +21,8 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
         self._began = self._told = time.monotonic()
+        self._skipped: int | None = None
+        """Bytes that were done before: an import that goes on does not read them."""
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
@@ -44,6 +46,8 @@ class Progress:
 
     def _move(self, report: Any, bytes_read: int) -> None:
         now = time.monotonic()
+        if self._skipped is None:
+            self._skipped = bytes_read
         rate = report.pages / max(now - self._began, 0.001)
         text = f"{report.pages:,} pages, {rate:,.0f}/s"
         if self._bar is not None:
@@ -55,8 +59,12 @@ class Progress:
     def _left(self, now: float, bytes_read: int) -> str:
         if not self._total or not bytes_read:
             return ""
-        seconds = (now - self._began) * (self._total - bytes_read) / bytes_read
-        return f", {bytes_read / self._total:.0%}, about {seconds:.0f} s left"
+        done = f", {bytes_read / 1e6:,.1f} of {self._total / 1e6:,.1f} MB"
+        read_now = bytes_read - (self._skipped or 0)
+        if read_now <= 0:
+            return done
+        seconds = (now - self._began) * (self._total - bytes_read) / read_now
+        return f"{done}, about {seconds:.0f} s left"
 
     def say(self, sentence: str) -> None:
         """A line that does not disturb the bar."""

@@ -105,7 +105,7 @@ def drawn(name: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
     header = RELATIONS[name]
     cells = [header, *(tuple(str(row[column]) for column in header) for row in rows)]
     widths = [max(len(row[n]) for row in cells) for n in range(len(header))]
-    rule = "    " + "-" * (sum(widths) + 3 * len(widths) + 1)
+    rule = "    " + "-" * (sum(widths) + 3 * len(widths) - 1)
     lines = [
         "   | " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in cells
     ]

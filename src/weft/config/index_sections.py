@@ -72,6 +72,12 @@ class MgmtSettings:
         Between(0.1, DAY),
         "seconds",
     )
+    patience: float = key(
+        300.0,
+        "How long a lost connection to PostgreSQL is tried again before a command gives up.",
+        Between(0, DAY),
+        "seconds",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,13 @@ class IndexSettings:
     )
     history: bool = key(True, "Whether new and lost links are recorded.")
     keep_days: int = key(365, "How long new and lost links are kept.", Between(1, 36_500), "days")
+    bulk_bytes: int = key(
+        64 * MIB,
+        "Input from which on an import into an empty index makes it at once, not page by page.",
+        Between(0, TIB),
+        "bytes",
+        reader="import",
+    )
     round_pages: int = key(
         1000, "Pages that are loaded as one batch: what readers see at once.", Between(1, 100_000), "pages"
     )

@@ -48,6 +48,14 @@ def _is_listen_address(text: str) -> bool:
     return _succeeds(host_and_port, text)
 
 
+def _is_reached_by(text: str) -> bool:
+    return not text or _succeeds(host_and_port, text)
+
+
+def _is_spider_listen(text: str) -> bool:
+    return _succeeds(host_and_port, text, 1)
+
+
 def _are_spiders(text: str) -> bool:
     return _succeeds(spiders, text, 1)
 
@@ -58,7 +66,13 @@ def _is_network(text: str) -> bool:
 
 def _is_static_host(pair: tuple[str, str]) -> bool:
     name, address = pair
-    return _HOST_NAME.fullmatch(name) is not None and _succeeds(ip_address, address)
+    return _HOST_NAME.fullmatch(name.removeprefix("*.")) is not None and _succeeds(ip_address, address)
+
+
+def dns_server(text: str) -> tuple[str, int]:
+    """Address and port of a name server; ValueError when it is none."""
+    host, port = host_and_port(text, 53)
+    return str(ip_address(host)), port
 
 
 def _is_user_agent(text: str) -> bool:
@@ -83,11 +97,18 @@ MGMT_URL = Matching(
     lambda text: text == "sqlite:" or _POSTGRESQL_URL.fullmatch(text) is not None,
 )
 LISTEN = Matching('"host:port"', _is_listen_address)
+SPIDER_LISTEN = Matching('"host" or "host:port"', _is_spider_listen)
+REACHED_BY = Matching('"host:port", or nothing', _is_reached_by)
+PATH = Matching("a path", lambda text: bool(text) and "\0" not in text)
+PATH_OR_NOTHING = Matching("a path, or nothing", lambda text: "\0" not in text)
 SPIDERS = Matching('"host" or "host:port", several separated by commas', _are_spiders)
 NETWORKS = Matching('a list of networks such as ["10.0.0.0/8"]', _is_network)
 # The URL server looks up names as they stand in serialised URLs: another case would never match.
 STATIC_HOSTS = Matching(
     'a table of lower-case host names and IP addresses such as { "intranet.example" = "10.0.0.5" }', _is_static_host
+)
+DNS_SERVERS = Matching(
+    'a list of addresses such as ["192.0.2.53", "[2001:db8::53]:5353"]', lambda text: _succeeds(dns_server, text)
 )
 PARAMETERS = Matching(
     'a list of parameter names such as ["gclid", "utm_*"]', lambda text: _PARAMETER.fullmatch(text) is not None

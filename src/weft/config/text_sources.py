@@ -16,8 +16,8 @@ from weft.errors import SettingsError
 
 FLAG = "--set"
 _VARIABLES = {key.variable: key for key in KEYS.values()}
-# WEFT_HOME chooses the home, WEFT_DEBUG shows tracebacks; the others steer tests.
-_NOT_SETTINGS = {"WEFT_HOME", "WEFT_DEBUG", "WEFT_FAIL", "WEFT_SUITES"}
+# WEFT_HOME chooses the home, WEFT_DEBUG shows tracebacks, WEFT_LOG is where a role logs; the others steer tests.
+_NOT_SETTINGS = {"WEFT_HOME", "WEFT_DEBUG", "WEFT_LOG", "WEFT_FAIL", "WEFT_SUITES"}
 
 
 def from_environment(environ: Mapping[str, str]) -> Iterator[Given]:

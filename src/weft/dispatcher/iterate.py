@@ -11,10 +11,13 @@ import msgspec
 from weft.clock import Clock
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.budgets import Budgets
+from weft.dispatcher.parameters.choosing import Filtering
+from weft.dispatcher.parameters.hiding import HandRules
 from weft.dispatcher.records import DOMAIN_ROW, WORK, Place, decode_work, list_row, split_listed, work_column
 from weft.dispatcher.scope import Scope, Verdict, priority_of, web_host_of
 from weft.dispatcher.segment import Chosen, choose
 from weft.dispatcher.work import LinkRound
+from weft.linkindex.cells import Cells
 from weft.linkindex.keys import BASES
 from weft.mgmt.api import Links
 from weft.mgmt.values import Reopen
@@ -33,6 +36,8 @@ class Step(NamedTuple):
     domains: int
     given: int
     hidden: int
+    looked_at: int = 0
+    """Hidden links that were looked at again because a rule is gone."""
 
 
 class Dispatcher:
@@ -43,6 +48,7 @@ class Dispatcher:
         self._store, self._mgmt, self._settings, self._clock = store, mgmt, settings, clock
         self._from: tuple[int, bytes] = (0, b"")
         """Base and domain to go on with: those at the front of the list must not be all that is ever served."""
+        self._by_hand = HandRules(store)
 
     @property
     def low_water(self) -> int:
@@ -53,37 +59,47 @@ class Dispatcher:
         """Serve some domains that have work, with at most about `room` links."""
         now = self._clock.now()
         links, budgets = LinkRound(self._store, self.low_water), Budgets(self._store)
+        filtering = Filtering(self._store, links, self._settings, scope, now)
         domains = given = hidden = 0
         wanted: list[Reopen] = []
         for domain in islice(self._domains(now), DOMAINS_A_STEP):
             if given >= room:
                 break
             domains += 1
-            for chosen in choose(self._store, links, domain, self._settings, now):
-                verdict = self._judge(scope, budgets, domain, chosen)
-                if verdict.reason:
-                    hide(links, domain, chosen, verdict.reason)
-                    hidden += 1
+            segment = choose(self._store, links, domain, self._settings, now)
+            filtering.prepare(domain, (chosen.uri for chosen in segment))
+            for chosen in segment:
+                if links.read([(domain, chosen.uri)])[0] != chosen.record:
+                    # It went with another one of this segment.
                     continue
-                wanted.append(_reopening(chosen, priority_of(verdict.site) if verdict.site else 0))
-                taken = msgspec.structs.replace(chosen.record, place=Place.GIVEN, reason="")
-                links.put(domain, chosen.uri, taken)
-                given += 1
+                verdict = self._judge(scope, budgets, domain, chosen, filtering)
+                if verdict is None or verdict.reason:
+                    hidden += 1
+                    if verdict is not None:
+                        hide(links, domain, chosen, verdict.reason)
+                    continue
+                taken = _take(links, domain, chosen, filtering)
+                priority = priority_of(verdict.site) if verdict.site else 0
+                wanted += [_reopening(each, priority) for each in taken]
+                given += len(taken)
         if wanted:
             self._mgmt.reopen(wanted)
-        self._write(links, budgets)
-        return Step(domains, given, hidden)
+        self._write({**links.cells(), **filtering.cells(self._by_hand)}, budgets)
+        return Step(domains, given, hidden, filtering.looked_at)
 
-    def _judge(self, scope: Scope, budgets: Budgets, domain: bytes, chosen: Chosen) -> Verdict:
-        """Again, for the user may have said something since the link was found."""
+    def _judge(
+        self, scope: Scope, budgets: Budgets, domain: bytes, chosen: Chosen, filtering: Filtering
+    ) -> Verdict | None:
+        """Again, for something may have been said or learned since the link was found. None: another stands for it."""
         page = PageUrl(chosen.record.url, Uri(chosen.uri.decode()), plain_domain(domain.decode()))
         verdict = scope.judge(page, chosen.record.depth)
+        if not verdict.reason and filtering.hides(domain, page, chosen.record):
+            return None
         if verdict.reason or verdict.site is None or chosen.record.fetched:
             return verdict
         return Verdict(verdict.site, budgets.refusal(verdict.site))
 
-    def _write(self, links: LinkRound, budgets: Budgets) -> None:
-        cells = links.cells()
+    def _write(self, cells: Cells, budgets: Budgets) -> None:
         if cells:
             self._store.write(Batch({**cells, **budgets.cells()}), self._store.last_seq + 1)
 
@@ -121,6 +137,15 @@ class Dispatcher:
 def hide(links: LinkRound, domain: bytes, chosen: Chosen, reason: str) -> None:
     hidden = msgspec.structs.replace(chosen.record, place=Place.HIDDEN, reason=reason)
     links.put(domain, chosen.uri, hidden)
+
+
+def _take(links: LinkRound, domain: bytes, chosen: Chosen, filtering: Filtering) -> list[Chosen]:
+    """Put a link into the control plane's hands, and with a sample what it is to be compared to."""
+    companion = filtering.companion(domain, chosen.uri)
+    taken = [chosen, *([Chosen(*companion, "to compare")] if companion else [])]
+    for each in taken:
+        links.put(domain, each.uri, msgspec.structs.replace(each.record, place=Place.GIVEN, reason=""))
+    return taken
 
 
 def _reopening(chosen: Chosen, priority: int) -> Reopen:

@@ -54,7 +54,7 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
 def after_fetch(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) -> LinkRecord:
     """The link's record after a fetch. A fetch older than the last one changes nothing but its place."""
     if fetched.at < record.fetched:
-        return record
+        return msgspec.structs.replace(record, place=Place.DUE) if record.place is Place.GIVEN else record
     if fetched.kind is Kind.TURNED:
         return _turned(record, fetched)
     if fetched.kind is Kind.FAILED:
@@ -63,7 +63,7 @@ def after_fetch(record: LinkRecord, fetched: Fetched, settings: DispatcherSettin
 
 
 def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) -> LinkRecord:
-    has_changed = fetched.kind is not Kind.SAME
+    has_changed = fetched.kind is not Kind.SAME and not _says_the_same(record, fetched)
     interval = interval_after(record, settings, has_changed=has_changed)
     after = msgspec.structs.replace(
         record,
@@ -83,7 +83,7 @@ def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSetting
     is_page = fetched.kind is Kind.PAGE
     return msgspec.structs.replace(
         after,
-        changed=fetched.at,
+        changed=fetched.at if has_changed else record.changed,
         decided=fetched.at,
         decided_position=fetched.position,
         # Validators only while the page stands: one that comes back must really be fetched.
@@ -94,6 +94,11 @@ def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSetting
         simhash=fetched.simhash,
         canonical=fetched.canonical,
     )
+
+
+def _says_the_same(record: LinkRecord, fetched: Fetched) -> bool:
+    """Whether a page has the text that it had; dates and counters do not make it another."""
+    return fetched.kind is Kind.PAGE and fetched.fingerprint != 0 and fetched.fingerprint == record.fingerprint
 
 
 def _failed(record: LinkRecord, fetched: Fetched) -> LinkRecord:

@@ -36,6 +36,10 @@ class Scope:
         self._settings = settings
 
     @property
+    def sites(self) -> Iterable[Site]:
+        return self._sites.values()
+
+    @property
     def is_anywhere(self) -> bool:
         return ANYWHERE in self._sites
 

@@ -11,6 +11,8 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.discover import Discovery, Found
+from weft.dispatcher.parameters.learning import ParameterRound
+from weft.dispatcher.parameters.results import take_result
 from weft.dispatcher.records import LinkRecord
 from weft.dispatcher.results import Kind, after_fetch
 from weft.dispatcher.scope import Scope
@@ -36,11 +38,12 @@ class Built(NamedTuple):
     """What a round of chunks did."""
 
     seq: int
+    results: int
     pages: int
     links: int
     discovered: int
     freshness: list[int]
-    """For each result, milliseconds from the end of its fetch until it was in the index."""
+    """For each response, milliseconds from the end of its fetch until it was in the index."""
 
 
 class Builder:
@@ -72,7 +75,8 @@ class Builder:
     def build(self, chunks: Sequence[BuildChunk], scope: Scope) -> Built:
         """Load what is not loaded yet; when this returns, all of it is durable and visible."""
         waiting = [chunk for chunk in chunks if not markers.is_marked(self._store, chunk.id)]
-        links = [link for chunk in waiting for link in chunk.links]
+        now = self._clock.now()
+        links = [_timed(link, now) for chunk in waiting for link in chunk.links]
         reads = self._read_all(links) if links else []
         failpoints.point("builder.parsed")
         return self._load([chunk.id for chunk in waiting], links, reads, scope)
@@ -84,9 +88,11 @@ class Builder:
     def _load(self, chunks: list[ChunkId], links: list[BuildLink], reads: list[Read], scope: Scope) -> Built:
         now = self._clock.now()
         round_ = LinkRound(self._store, self.low_water)
-        found = self._take_results(round_, links, reads)
-        discovered = self.discovery.offer(round_, scope, found, now)
-        notes = {**round_.cells(), **markers.mark(chunks), **markers.forget(self._reported)}
+        rules = ParameterRound(self._store, self._settings) if self._settings.learn_parameters else None
+        found = self._take_results(round_, rules, links, reads)
+        discovered = self.discovery.offer(round_, scope, found, now, rules)
+        learned = rules.cells() if rules else {}
+        notes = {**round_.cells(), **learned, **markers.mark(chunks), **markers.forget(self._reported)}
         pages = [read.page for read in reads if read.page is not None]
         try:
             applied = self._index.apply([*pages, *self._still_there(links, reads)], notes)
@@ -97,13 +103,17 @@ class Builder:
         failpoints.point("builder.loaded")
         self._tell_handlers(links, reads)
         done = self._clock.now()
-        freshness = [max(0, done - link.result.ended) for link in links]
-        return Built(applied.seq, len(pages), applied.links, discovered, freshness)
+        freshness = [max(0, done - link.result.ended) for link in links if link.result.position]
+        return Built(applied.seq, len(links), len(pages), applied.links, discovered, freshness)
 
-    def _take_results(self, round_: LinkRound, links: list[BuildLink], reads: list[Read]) -> list[Found]:
+    def _take_results(
+        self, round_: LinkRound, rules: ParameterRound | None, links: list[BuildLink], reads: list[Read]
+    ) -> list[Found]:
         """Put the links' records after their fetches into the round; return the links that their pages name."""
         places = [(_domain_key(link.uri), link.uri.encode()) for link in links]
         round_.read(places)
+        if rules:
+            rules.read(places)
         found: list[Found] = []
         for link, read, place in zip(links, reads, places, strict=True):
             record = round_.read([place])[0] or LinkRecord(url=link.url, discovered=link.result.ended)
@@ -111,6 +121,8 @@ class Builder:
             if record.url != link.url and not after.turned:
                 after = msgspec.structs.replace(after, url=link.url)
             round_.put(*place, after)
+            if rules:
+                take_result(rules, round_, place, after, read.fetched)
             # A redirect leads to the same page by another name: it is no further away.
             depth = record.depth + (read.fetched.kind is not Kind.MOVED)
             found += [Found(each.domain, each.uri, each.url, depth, link.uri) for each in read.follow]
@@ -142,6 +154,13 @@ class Builder:
                         links=[target.decode() for target in read.page.outlinks.targets],
                     )
                 )
+
+
+def _timed(link: BuildLink, now: int) -> BuildLink:
+    """An error that no fetch was begun for has no time of its own."""
+    if link.result.ended:
+        return link
+    return msgspec.structs.replace(link, result=msgspec.structs.replace(link.result, ended=now))
 
 
 def _domain_key(uri: str) -> bytes:

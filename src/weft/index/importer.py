@@ -104,7 +104,7 @@ class Importer:
         if start != BEGINNING:
             self.report.resumed.append(f"{source.name}: going on at {_unit(source)} {start.number}")
         if strict:
-            _check(source, self._reader.blocks(source, started, start))
+            check(source, self._reader.blocks(source, started, start))
         left = None if most is None else most - self.report.pages
         try:
             self._load_blocks(self._reader.blocks(source, started, start, left), source, run, watcher)
@@ -119,7 +119,7 @@ class Importer:
                     collected = self._apply(collected, runs.note(run, reached))
                 collected.add(block)
                 reached = block.after
-                self._count(block, source, watcher)
+                count_block(self.report, block, source, watcher)
                 if collected.is_full:
                     collected = self._apply(collected, runs.note(run, reached))
                 watcher.moved(self.report, source, block.bytes_read)
@@ -127,13 +127,6 @@ class Importer:
             self._apply(collected, runs.note(run, damage.reached))
             raise
         self._apply(collected, runs.forget(run))
-
-    def _count(self, block: Block, source: Source, watcher: Watcher) -> None:
-        self.report.passed += block.passed
-        self.report.skipped += len(block.skipped)
-        self.report.reasons.update(skipped.refused.reason for skipped in block.skipped)
-        for skipped in block.skipped:
-            watcher.skipped(_told(source, skipped))
 
     def _apply(self, collected: _Round, notes: dict[bytes, bytes | None]) -> _Round:
         if self._pace is not None:
@@ -145,7 +138,16 @@ class Importer:
         return _Round(collected.most)
 
 
-def _check(source: Source, blocks: Iterator[Block]) -> None:
+def count_block(report: Report, block: Block, source: Source, watcher: Watcher) -> None:
+    """Count and tell what of a block was skipped or passed over."""
+    report.passed += block.passed
+    report.skipped += len(block.skipped)
+    report.reasons.update(skipped.refused.reason for skipped in block.skipped)
+    for skipped in block.skipped:
+        watcher.skipped(_told(source, skipped))
+
+
+def check(source: Source, blocks: Iterator[Block]) -> None:
     """Read all of a source; raises ImportRefused at the first thing that would be skipped."""
     try:
         for block in blocks:

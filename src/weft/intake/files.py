@@ -4,39 +4,23 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from weft.errors import WeftError
+from weft.intake.formats import Format, SourceRefused, format_of_file, is_named_for_pages
+from weft.intake.unpack.compression import MAGIC_BYTES, Compression, compression_of
 
 STANDARD_INPUT: Final = "-"
-MAGIC_BYTES: Final = 4
-"""How much of a file's beginning tells what it is."""
-
-_GZIP: Final = b"\x1f\x8b"
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"
-# Tools that compress in parallel put a frame that decoders skip before the first one.
-_ZSTD_SKIPPED: Final = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.DOTALL)
-_HOLDS_PAGES: Final = re.compile(r"[^.].*\.(?:jsonl|ndjson)(?:\.gz|\.zst)?", re.IGNORECASE | re.DOTALL)
+_AHEAD_BYTES: Final = 1 << 20
+"""How much of standard input is read to know what it is; a dictionary may stand before the first page."""
 _EXPECTED: Final = "expected a file, a directory, a pattern, or - for standard input"
-_EXPECTED_INSIDE: Final = "expected *.jsonl or *.ndjson in it, also with .gz or .zst"
-
-
-class SourceRefused(WeftError):  # noqa: N818 - an answer about an argument, not a fault
-    """An argument of an import that names nothing to read, and why."""
-
-
-class Compression(StrEnum):
-    NONE = "none"
-    GZIP = "gzip"
-    ZSTD = "zstd"
+_EXPECTED_INSIDE: Final = "expected *.warc, *.wat, *.arc, *.jsonl or *.ndjson in it, also with .gz or .zst"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +31,9 @@ class Source:
     size: int | None = None
     mtime_ns: int | None = None
     compression: Compression | None = None
+    format: Format | None = None
+    ahead: bytes = b""
+    """What was read of standard input already."""
 
     @property
     def name(self) -> str:
@@ -60,6 +47,16 @@ class Source:
             raise SourceRefused("standard input is closed; expected pages there because of the argument -")
         return nullcontext(sys.stdin.buffer)
 
+    def recognised(self) -> Source:
+        """This source with its format; standard input is read as far as that needs."""
+        if self.format is not None:
+            return self
+        with self.open() as file:
+            ahead = file.read(_AHEAD_BYTES)
+        compression = compression_of(ahead)
+        found = format_of_file(BytesIO(ahead), compression, self.name)
+        return replace(self, compression=compression, format=found, ahead=ahead)
+
 
 def expand(arguments: Sequence[str]) -> list[Source]:
     """What the arguments name, in their order, each file once; raises SourceRefused, and then none is worth reading."""
@@ -70,16 +67,6 @@ def expand(arguments: Sequence[str]) -> list[Source]:
             # Two names of one file, a link and its target, are one source.
             sources.setdefault(path and path.resolve(), source)
     return list(sources.values())
-
-
-def compression_of(head: bytes, name: str = "") -> Compression:
-    """What a file that begins with `head` is packed with; its name counts only where it ends inside the magic bytes."""
-    name = name.lower()
-    if head.startswith(_GZIP) or (name.endswith(".gz") and _GZIP.startswith(head)):
-        return Compression.GZIP
-    if head.startswith(_ZSTD) or _ZSTD_SKIPPED.match(head) or (name.endswith(".zst") and _ZSTD.startswith(head)):
-        return Compression.ZSTD
-    return Compression.NONE
 
 
 def _paths(argument: str) -> list[Path | None]:
@@ -117,7 +104,7 @@ def _walk(directory: Path) -> Iterator[Path]:
     # os.walk does not follow links to directories, so there is no circle.
     for folder, inside, names in os.walk(directory, onerror=_refuse_directory):
         inside[:] = [name for name in inside if not name.startswith(".")]
-        yield from (Path(folder, name) for name in names if _HOLDS_PAGES.fullmatch(name))
+        yield from (Path(folder, name) for name in names if is_named_for_pages(name))
 
 
 def _refuse_directory(error: OSError) -> None:
@@ -130,10 +117,12 @@ def _look_at(path: Path) -> Source:
         if not stat.S_ISREG(path.stat().st_mode):
             raise SourceRefused(f"{path}: not a regular file; {_EXPECTED}")
         with path.open("rb") as file:
-            facts, head = os.fstat(file.fileno()), file.read(MAGIC_BYTES)
+            facts, compression = os.fstat(file.fileno()), compression_of(file.read(MAGIC_BYTES), path.name)
+            file.seek(0)
+            found = format_of_file(file, compression, str(path))
     except OSError as error:
         raise SourceRefused(f"{path}: {_reason(error)}; expected a file that can be read") from error
-    return Source(path, facts.st_size, facts.st_mtime_ns, compression_of(head, path.name))
+    return Source(path, facts.st_size, facts.st_mtime_ns, compression, found)
 
 
 def _reason(error: Exception) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
 
 from weft.config.crawl_sections import LimitsSettings
-from weft.errors import WeftError
+from weft.intake.records import PageRefused, Reason
+from weft.intake.times import milliseconds
 from weft.linkindex.loaded import LoadedPage, load_gone, load_joined
 from weft.linkindex.records import Doc
 from weft.model.links import join_links
@@ -25,10 +26,6 @@ LANGUAGE_CHARS: Final = 35
 REL_CHARS: Final = 256
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND: Final = timedelta(milliseconds=1)
-_LAST_MS: Final = 253_402_300_799_999
-"""The end of the year 9999."""
 
 _HIGH: Final = rb"\\u[dD][89abAB][0-9a-fA-F]{2}"
 _LOW: Final = rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -49,10 +46,6 @@ _KINDS: Final = {
     "object": "an object",
     "str": "a string",
 }
-
-
-class LineRefused(WeftError):  # noqa: N818 - an answer about the line, not a fault
-    """A line that gives no page; the sentence is one clause: what is wrong, and what was expected."""
 
 
 class _Link(msgspec.Struct, gc=False):
@@ -87,12 +80,12 @@ class JsonPages:
         """Links of the pages so far that cannot name a page, by reason."""
 
     def read(self, line: bytes | None) -> LoadedPage:
-        """The page of a line, all of it; None stands for a line that was too long to be kept. Raises LineRefused."""
+        """The page of a line, all of it; None stands for a line that was too long to be kept. Raises PageRefused."""
         if line is None or len(line) > self._limits.line_bytes:
-            raise LineRefused(f"it is too long; expected at most {self._limits.line_bytes} bytes")
+            raise PageRefused(Reason.TOO_LARGE, f"it is too long; expected at most {self._limits.line_bytes} bytes")
         given = _decoded(line.removeprefix(_BYTE_ORDER_MARK))
         page = self._identify(given.url)
-        fetched = self._now_ms if given.fetched is None else _milliseconds(given.fetched)
+        fetched = self._now_ms if given.fetched is None else milliseconds(given.fetched, "fetched")
         if given.deleted:
             return load_gone(page, fetched)
         return self._load(page, fetched, given)
@@ -101,12 +94,14 @@ class JsonPages:
         try:
             return self._rules.identify(url)
         except UrlRefused as refusal:
-            raise LineRefused(f"its url is refused: {refusal.why}") from refusal
+            raise PageRefused(Reason.URL, f"its url is refused: {refusal.why}") from refusal
 
     def _load(self, page: PageUrl, fetched: int, given: _Page) -> LoadedPage:
         links = given.links or ()
         if len(links) > self._limits.links_per_page:
-            raise LineRefused(f"it has {len(links)} links; expected at most {self._limits.links_per_page}")
+            raise PageRefused(
+                Reason.LINKS, f"it has {len(links)} links; expected at most {self._limits.links_per_page}"
+            )
         whole = [_Link(link) if isinstance(link, str) else link for link in links]
         joined = join_links(self._rules, page.url, [link.url for link in whole])
         self.left_out.update(joined.refused)
@@ -149,14 +144,14 @@ def _decoded(line: bytes) -> _Page:
             line.decode()
         return _decode_repaired(line)
     except UnicodeDecodeError as error:
-        raise LineRefused(f"it is not UTF-8 (byte {error.start}); expected UTF-8") from error
+        raise PageRefused(Reason.JSON, f"it is not UTF-8 (byte {error.start}); expected UTF-8") from error
     except msgspec.ValidationError as error:
-        raise LineRefused(_misfit(str(error))) from error
+        raise PageRefused(Reason.FIELD, _misfit(str(error))) from error
     except msgspec.DecodeError as error:
         problem = str(error).removeprefix("JSON is malformed: ")
-        raise LineRefused(f"it is not JSON: {problem}; {_EXPECTED_PAGE}") from error
+        raise PageRefused(Reason.JSON, f"it is not JSON: {problem}; {_EXPECTED_PAGE}") from error
     except RecursionError as error:
-        raise LineRefused(f"it is nested too deep; {_EXPECTED_PAGE}") from error
+        raise PageRefused(Reason.JSON, f"it is nested too deep; {_EXPECTED_PAGE}") from error
 
 
 def _decode_repaired(line: bytes) -> _Page:
@@ -186,10 +181,3 @@ def _misfit(message: str) -> str:
     if field == "fetched":
         return f"fetched is not a time of RFC 3339; {_EXPECTED_TIME}"
     return f"{field or 'it'} is refused: {problem}"
-
-
-def _milliseconds(at: datetime) -> int:
-    since = (at - _EPOCH) // _MILLISECOND
-    if not 0 <= since <= _LAST_MS:
-        raise LineRefused(f"fetched is {at.isoformat()}; expected a time from 1970 to the end of 9999, UTC")
-    return since

@@ -4,33 +4,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from zstandard import ZstdError
 
-from weft.errors import WeftError
-from weft.intake.blocks import Packed, blocks
 from weft.intake.files import Source
-
-
-class SourceDamaged(WeftError):  # noqa: N818 - the file's state, not a fault of ours
-    """A source that cannot be read to its end; every whole line before the break was given out."""
-
-    def __init__(self, source: Source, reached: Position, problem: str) -> None:
-        super().__init__(
-            f"{source.name}: {problem}; read up to line {reached.number} (byte {reached.offset:,} unpacked)"
-        )
-        self.source, self.reached, self.problem = source, reached, problem
-
-
-class Position(NamedTuple):
-    """The beginning of a line: its number, from 1, and its byte in what the file unpacks to, from 0."""
-
-    number: int
-    offset: int
-
-
-BEGINNING: Final = Position(1, 0)
+from weft.intake.position import BEGINNING, Position, SourceDamaged, Unit, problem_of
+from weft.intake.unpack.blocks import blocks
+from weft.intake.unpack.packed import Packed
 
 
 class Line(NamedTuple):
@@ -42,6 +23,10 @@ class Line(NamedTuple):
     """Where the next line begins."""
     data: bytes | None
     """None when it is longer than the limit."""
+
+    @property
+    def position(self) -> Position:
+        return Position(self.number, self.offset)
 
     @property
     def after(self) -> Position:
@@ -68,14 +53,14 @@ class Lines:
         line: Line | None = None
         try:
             with self._source.open() as file:
-                self._packed = Packed(file)
+                self._packed = Packed(file, self._source.ahead)
                 unpacked = blocks(self._packed, self._source.compression, self._start.offset)
                 for line in _cut(unpacked, self._limit, self._start):
                     if line.data is None or (line.data and not line.data.isspace()):
                         yield line
         except (EOFError, OSError, zlib.error, ZstdError) as error:
             reached = line.after if line else self._start
-            raise SourceDamaged(self._source, reached, _problem(error)) from error
+            raise SourceDamaged(self._source.name, Unit.LINE, reached, problem_of(error)) from error
 
 
 class _Unfinished:
@@ -97,7 +82,7 @@ class _Unfinished:
     def finish(self, start: Position, feed: int) -> Line:
         """The line that began at `start` and ends with `feed` bytes of line feed; the next one begins."""
         data = bytes(self._data) if self.length <= self._limit else None
-        line = Line(*start, start.offset + self.length + feed, data)
+        line = Line(start.number, start.offset, start.offset + self.length + feed, data)
         self._data.clear()
         self.length = 0
         return line
@@ -121,9 +106,3 @@ def _cut(unpacked: Iterator[bytes], limit: int, start: Position) -> Iterator[Lin
         unfinished.add(begun)
     if unfinished.length:
         yield unfinished.finish(start, feed=0)
-
-
-def _problem(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return f"it cannot be read: {error.strerror or error}"
-    return str(error) if isinstance(error, EOFError) else f"it is damaged: {error}"

@@ -19,6 +19,7 @@ from weft.mgmt.values import (
     Details,
     DocId,
     Lease,
+    LinkFacts,
     NewLink,
     Node,
     NodeId,
@@ -56,6 +57,9 @@ class Links(Protocol):
         """
 
     def outcomes(self, doc_ids: Sequence[DocId]) -> dict[DocId, Outcome]: ...
+
+    def known(self, uris: Sequence[str]) -> dict[str, LinkFacts]:
+        """What is known of pages' links, by uri; an unknown one is left out."""
 
     def lost(self, crawler: Lease, links: Sequence[tuple[DocId, int]]) -> None:
         """DONE without a stored result: pending again, after three losses error (class lost). (doc_id, claim)"""
@@ -120,7 +124,7 @@ class Building(Protocol):
 class Nodes(Protocol):
     """Our own processes."""
 
-    def register(self, type: NodeType, address: str, row: int = 0) -> Lease:
+    def register(self, type: NodeType, address: str, row: int = 0) -> Lease:  # noqa: A002
         """A new epoch for the node at this address; what its last epoch held is freed."""
 
     def heartbeat(self, lease: Lease) -> NodeState:

@@ -135,6 +135,19 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """A link that took this one's place in its chunk."""
 
 
+class LinkFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the control plane knows of a page's link, for those who ask."""
+
+    doc_id: DocId
+    url: str
+    state: LinkState
+    chunk: ChunkId | None = None
+    status: int = 0
+    error: str = ""
+    location: str = ""
+    ended: int = 0
+
+
 class Robots(msgspec.Struct, frozen=True, kw_only=True):
     """robots.txt of an origin (`https://a.com`) as it was last fetched."""
 

@@ -1,0 +1,138 @@
+"""`weft export`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weft.cli.ask import milliseconds_of
+from weft.cli.export_progress import ExportProgress
+from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.errors import UsageError
+from weft.export.request import COMPRESSIONS, SUFFIXES, Direction, Format, Request, Subject
+
+if TYPE_CHECKING:
+    from weft.export.export import Exported
+    from weft.export.whole_file import Sink
+
+
+def _names(kind: type[StrEnum]) -> click.Choice[str]:
+    return click.Choice([member.value for member in kind])
+
+
+@command("export")
+@click.argument("subject", type=_names(Subject), metavar="links|pages|domains")
+@click.option("--output", metavar="FILE", help="Where to; - is standard output. Else ./links.parquet and the like.")
+@click.option("--format", "form", type=_names(Format), help="Else by the ending of FILE, or parquet.")
+@click.option("--domain", "domains", multiple=True, metavar="DOMAIN", help="Only of this domain; may be repeated.")
+@click.option("--direction", type=_names(Direction), help="Links to pages of DOMAIN (in, the default) or from.")
+@click.option("--since", metavar="TIME", help="Only links or fetches since then: 2026-01-31, 2026-01-31T12:00Z, 7d.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N rows.")
+@click.option("--compression", type=click.Choice(COMPRESSIONS), help="Of Parquet; zstd unless told otherwise.")
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@as_json
+@click.pass_obj
+def run(invocation: Invocation, /, as_json: bool, **given: Any) -> None:
+    """Write references, pages or domains to a file for other programs, all as of one moment.
+
+    FILE appears when it is complete; until then it is FILE.weft-part.
+    """
+    options = _Options(**given)
+    request, form, target = _request(invocation, options), _form(options), _target(options)
+    done = _export(invocation, request, form, target, options)
+    # Standard output may be the export itself.
+    if as_json:
+        about = {"subject": request.subject, "output": str(target or "-"), "format": form}
+        click.echo(json.dumps({**about, **asdict(done)}), err=target is None)
+    else:
+        click.echo(_summary(request, target, done), err=target is None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What was given on the command line, as it was given."""
+
+    subject: str
+    output: str | None
+    form: str | None
+    domains: tuple[str, ...]
+    direction: str | None
+    since: str | None
+    limit: int | None
+    compression: str | None
+    force: bool
+
+
+def _request(invocation: Invocation, options: _Options) -> Request:
+    rules = rules_of(invocation.load().settings)
+    domains = dict.fromkeys(rules.identify_typed(text).domain for text in options.domains)
+    subject, direction = Subject(options.subject), Direction(options.direction or Direction.IN)
+    if options.direction and not (domains and subject is Subject.LINKS):
+        raise UsageError("--direction says which links of a domain are meant; expected `links` and --domain with it")
+    since = milliseconds_of(options.since) if options.since else None
+    return Request(subject, tuple(domains), direction, since, options.limit)
+
+
+def _form(options: _Options) -> Format:
+    if options.form:
+        form = Format(options.form)
+    elif options.output is None:
+        form = Format.PARQUET
+    elif Path(options.output).suffix.lower() in SUFFIXES:
+        form = SUFFIXES[Path(options.output).suffix.lower()]
+    else:
+        endings = ", ".join(SUFFIXES)
+        raise UsageError(f"--output {options.output} tells no format; expected an ending of {endings}, or --format")
+    if options.compression and form is not Format.PARQUET:
+        raise UsageError(f"--compression is for Parquet, which compresses its parts; {form} is written as it is")
+    if options.output == "-" and form is Format.PARQUET:
+        raise UsageError("Parquet goes to a file, not to standard output; expected --output FILE, or csv or jsonl")
+    return form
+
+
+def _target(options: _Options) -> Path | None:
+    """The file to write; None means standard output."""
+    if options.output == "-":
+        return None
+    return Path(options.output or f"{options.subject}.{_form(options)}")
+
+
+def _export(invocation: Invocation, request: Request, form: Format, target: Path | None, options: _Options) -> Exported:
+    from weft.export.export import export
+
+    home = invocation.home.require()
+    with (
+        _sink(target, replace=options.force) as sink,
+        home.workplace() as directory,
+        invocation.reader() as reader,
+        ExportProgress(request.subject) as progress,
+    ):
+        compression = options.compression or "zstd"
+        return export(reader, request, sink, directory, form=form, compression=compression, watcher=progress.move)
+
+
+@contextmanager
+def _sink(target: Path | None, *, replace: bool) -> Iterator[Sink]:
+    from weft.export.whole_file import Sink, whole_file
+
+    if target is not None:
+        with whole_file(target, replace=replace) as sink:
+            yield sink
+        return
+    sink = Sink(sys.stdout.buffer, "standard output")
+    yield sink
+    sink.flush()
+
+
+def _summary(request: Request, target: Path | None, done: Exported) -> str:
+    counting = "" if done.counting == "all" else f", counting {done.counting} references"
+    place = target or "standard output"
+    return f"{done.rows:,} {request.subject} to {place}, {done.bytes:,} bytes (seq {done.seq}{counting})"

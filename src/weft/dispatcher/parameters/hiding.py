@@ -1,0 +1,139 @@
+"""Links that others stand for: hidden with their reason, and looked at again when a rule is gone."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import msgspec
+
+from weft.dispatcher.parameters import storage
+from weft.dispatcher.parameters.filtering import Reduced, by_hand
+from weft.dispatcher.parameters.learning import ParameterRound
+from weft.dispatcher.records import DOMAIN_ROW, LINK, LinkRecord, Place, decode_record
+from weft.dispatcher.scope import ANYWHERE, Scope
+from weft.dispatcher.work import LinkRound
+from weft.linkindex.cells import Cells
+from weft.mgmt.values import Site
+from weft.model.domain import registrable_domain, reversed_domain
+from weft.model.url import PageUrl, identity_of
+from weft.store.api import Reader
+from weft.store.tables import Table
+
+REASON: Final = "parameters:"
+LOOKED_AT: Final = 2000
+"""Links that one step looks at again."""
+_SWEEPS: Final = 16
+
+
+class Swept(NamedTuple):
+    cells: Cells
+    looked_at: int
+    reopened: int
+
+
+def stand_in(rules: ParameterRound, scope: Scope, domain: bytes, page: PageUrl, depth: int) -> Reduced | None:
+    """The page that stands for a link in scope; none that may not be crawled itself does."""
+    if "?" not in page.uri:
+        return None
+    reduced = rules.reduce(domain, page, by_hand(scope.site_of(page)))
+    return None if reduced is None or scope.judge(reduced.page, depth).reason else reduced
+
+
+def hidden(record: LinkRecord, reduced: Reduced) -> LinkRecord:
+    return msgspec.structs.replace(record, place=Place.HIDDEN, reason=reduced.reason, canonical=str(reduced.page.uri))
+
+
+def make_known(links: LinkRound, domain: bytes, reduced: Reduced, like: LinkRecord) -> None:
+    """The page that stands for a link is to be fetched, at the latest when the link would have been."""
+    place = domain, reduced.page.uri.encode()
+    known = links.read([place])[0]
+    if known is None:
+        about = {name: getattr(like, name) for name in ("discovered", "depth", "source", "references")}
+        links.put(*place, LinkRecord(url=reduced.page.url, **about))
+    else:
+        come_closer(links, place, known, like.depth, like.source)
+
+
+def come_closer(links: LinkRound, place: tuple[bytes, bytes], record: LinkRecord, depth: int, source: str) -> None:
+    """A shorter way to a link that still waits moves it forward."""
+    if depth < record.depth and record.place in (Place.NEW, Place.HIDDEN):
+        is_too_deep = record.reason.startswith("depth:")
+        waits, reason = (Place.NEW, "") if is_too_deep else (record.place, record.reason)
+        closer = msgspec.structs.replace(record, depth=depth, source=source, place=waits, reason=reason)
+        links.put(*place, closer)
+
+
+def sweep(reader: Reader, links: LinkRound, rules: ParameterRound, scope: Scope, now: int) -> Swept:
+    """Look again at some hidden links whose rule may be gone; the cells say how far that got."""
+    cells: Cells = {}
+    room, reopened = LOOKED_AT, 0
+    for task in reader.scan(Table.LINKS, storage.TASK_ROW, storage.SWEEP, limit=_SWEEPS):
+        domain, prefix = storage.split_sweep(task.qualifier)
+        start = task.value or None
+        found = list(reader.scan(Table.LINKS, DOMAIN_ROW + domain, LINK, prefix=prefix, start=start, limit=room + 1))
+        is_done = len(found) <= room
+        for cell in found[:room]:
+            record = decode_record(cell.value)
+            if record.place is Place.HIDDEN and record.reason.startswith(REASON):
+                reopened += _look_again(links, rules, scope, domain, cell.qualifier, now)
+        cells[storage.key_of(storage.sweep_column(domain, prefix))] = None if is_done else found[room].qualifier
+        room -= min(room, len(found))
+        if not room:
+            break
+    return Swept(cells, LOOKED_AT - room, reopened)
+
+
+def _look_again(links: LinkRound, rules: ParameterRound, scope: Scope, domain: bytes, uri: bytes, now: int) -> int:
+    record = links.read([(domain, uri)])[0]
+    if record is None:
+        return 0
+    reduced = stand_in(rules, scope, domain, identity_of(record.url), record.depth)
+    if reduced is None:
+        links.put(domain, uri, reopened_record(record, now))
+        return 1
+    if reduced.page.uri != record.canonical or reduced.reason != record.reason:
+        links.put(domain, uri, hidden(record, reduced))
+        make_known(links, domain, reduced, record)
+    return 0
+
+
+def reopened_record(record: LinkRecord, now: int) -> LinkRecord:
+    place = Place.DUE if record.fetched else Place.NEW
+    due = record.due or now if record.fetched else record.due
+    return msgspec.structs.replace(record, place=place, due=due, reason="", canonical="")
+
+
+class HandRules:
+    """Notices when the user says something else about parameters: then hidden links are looked at again."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._known: dict[str, bytes] | None = None
+
+    def changes(self, scope: Scope) -> Cells:
+        said = {site.name: _said(site) for site in scope.sites if _said(site)}
+        if self._known is None:
+            stored = self._reader.scan(Table.LINKS, storage.TASK_ROW, storage.HAND)
+            self._known = {cell.qualifier.decode(): cell.value for cell in stored}
+        changed = {name for name in said.keys() | self._known.keys() if said.get(name) != self._known.get(name)}
+        cells: Cells = {storage.key_of(storage.hand_column(name)): said.get(name) for name in changed}
+        for name in changed:
+            for domain in self._domains_of(name):
+                cells[storage.key_of(storage.sweep_column(domain, b""))] = b""
+        self._known = said
+        return cells
+
+    def forget(self) -> None:
+        """A round was not written."""
+        self._known = None
+
+    def _domains_of(self, name: str) -> list[bytes]:
+        if name == ANYWHERE:
+            return [row[len(DOMAIN_ROW) :] for row in self._reader.rows(Table.LINKS, DOMAIN_ROW)]
+        host = name.rpartition(":")[0] if ":" in name and not name.endswith("]") else name
+        return [reversed_domain(registrable_domain(host)).encode()]
+
+
+def _said(site: Site) -> bytes:
+    rules = by_hand(site)
+    return msgspec.msgpack.encode(rules) if rules.keep or rules.drop else b""

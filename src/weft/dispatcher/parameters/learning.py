@@ -1,0 +1,224 @@
+"""One round of learning: evidence before and after, and everything that follows from the difference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from weft.config.crawl_sections import DispatcherSettings
+from weft.dispatcher.parameters import storage
+from weft.dispatcher.parameters.evidence import Observation, PathEvidence, break_off, observe
+from weft.dispatcher.parameters.filtering import ByHand, Reduced, RuleSet, reduce
+from weft.dispatcher.parameters.query import LONGEST_QUERY, Names, host_of, path_of, query_of
+from weft.dispatcher.parameters.rules import Rule, contradictions, rules_of_host, rules_of_path
+from weft.dispatcher.parameters.votes import PATHS, HostEvidence, cast, seen_text
+from weft.linkindex.cells import Cells
+from weft.model.url import PageUrl
+from weft.store.api import Column, Reader
+from weft.store.tables import Table
+
+Place = tuple[bytes, str]
+"""A domain, and a path or host of it."""
+
+
+class ParameterRound:
+    """Reads evidence, takes fetches, answers what links reduce to, and gives the cells of one atomic batch."""
+
+    def __init__(self, reader: Reader, settings: DispatcherSettings) -> None:
+        self._reader, self._settings = reader, settings
+        self._paths_before: dict[Place, PathEvidence | None] = {}
+        self._hosts_before: dict[Place, HostEvidence | None] = {}
+        self._paths: dict[Place, PathEvidence] = {}
+        self._hosts: dict[Place, HostEvidence] = {}
+        self._host_rules: dict[Place, dict[Names, list[Rule]]] = {}
+        self._path_rules: dict[Place, dict[Names, list[Rule]]] = {}
+        self._saved: Counter[tuple[bytes, Rule]] = Counter()
+        self._now = 0
+
+    def read(self, links: Iterable[tuple[bytes, bytes]]) -> None:
+        """Have the evidence at hand that concerns these (domain, uri), with one look into the store."""
+        self._fetch({(domain, path_of(uri.decode())) for domain, uri in links})
+
+    def _fetch(self, places: set[Place]) -> None:
+        paths = [place for place in places if place not in self._paths_before]
+        hosts = list({(domain, host_of(path)) for domain, path in paths} - self._hosts_before.keys())
+        columns = [storage.path_column(*place) for place in paths] + [storage.host_column(*place) for place in hosts]
+        cells = self._reader.get(Table.LINKS, columns) if columns else []
+        for place, cell in zip(paths, cells[: len(paths)], strict=True):
+            self._paths_before[place] = storage.decode_path(cell.value) if cell else None
+        for place, cell in zip(hosts, cells[len(paths) :], strict=True):
+            self._hosts_before[place] = storage.decode_host(cell.value) if cell else None
+
+    def path(self, domain: bytes, path: str) -> PathEvidence | None:
+        place = domain, path
+        self._fetch({place})
+        return self._paths.get(place, self._paths_before[place])
+
+    def host(self, domain: bytes, host: str) -> HostEvidence:
+        place = domain, host
+        return self._hosts.get(place) or self._hosts_before.get(place) or HostEvidence()
+
+    def learn(self, domain: bytes, uri: str, fingerprint: int, at: int, besides: Sequence[Observation] = ()) -> None:
+        """Take a fetch that gave a page with a text. `besides`: fetches of simpler queries, whenever they were.
+
+        Paths of which only the bare one was fetched leave no evidence: most are of that kind.
+        """
+        path, query = path_of(uri), query_of(uri)
+        before = self.path(domain, path)
+        if (query is None and before is None) or len(query or "") > LONGEST_QUERY:
+            return
+        self._now = max(self._now, at)
+        host = seen_text(self._host_with_room(domain, path, before), path, fingerprint)
+        evidence = before or PathEvidence()
+        if fingerprint in host.soft:
+            evidence = break_off(evidence, query)
+        else:
+            real = [each for each in besides if each.fingerprint not in host.soft]
+            evidence = observe(evidence, Observation(query, fingerprint, at), real)
+            host = cast(host, path, evidence)
+        self._put(domain, path, evidence, host)
+
+    def learn_nothing(self, domain: bytes, uri: str, at: int) -> None:
+        """Take a fetch that gave no page: nothing may be reduced to it any more."""
+        path = path_of(uri)
+        before = self.path(domain, path)
+        host = self.host(domain, host_of(path))
+        if before is None and not self._rules_of_host(domain, host_of(path)):
+            return
+        self._now = max(self._now, at)
+        self._put(domain, path, break_off(before or PathEvidence(), query_of(uri)), host)
+
+    def _host_with_room(self, domain: bytes, path: str, before: PathEvidence | None) -> HostEvidence:
+        host = self.host(domain, host_of(path))
+        return host if before is not None else msgspec.structs.replace(host, paths=min(host.paths + 1, PATHS + 1))
+
+    def _put(self, domain: bytes, path: str, evidence: PathEvidence, host: HostEvidence) -> None:
+        name = host_of(path)
+        if host.paths <= PATHS or self.path(domain, path) is not None:
+            self._paths[domain, path] = evidence
+            self._path_rules.pop((domain, path), None)
+        if host != self.host(domain, name):
+            if host.soft != self.host(domain, name).soft:
+                self._path_rules.clear()
+            self._hosts[domain, name] = host
+            self._host_rules.pop((domain, name), None)
+
+    def reduce(self, domain: bytes, page: PageUrl, by_hand: ByHand = ByHand()) -> Reduced | None:  # noqa: B008 - cannot change
+        """What a link reduces to as far as is known in this round."""
+        if "?" not in page.uri:
+            return None
+        return reduce(page, self.rules_for(domain, path_of(page.uri), by_hand))
+
+    def rules_for(self, domain: bytes, path: str, by_hand: ByHand = ByHand()) -> RuleSet:  # noqa: B008 - cannot change
+        evidence = self.path(domain, path)
+        host = self._rules_of_host(domain, host_of(path))
+        if evidence is None:
+            return RuleSet({}, host, {}, frozenset(), by_hand)
+        broken = frozenset(evidence.broken)
+        return RuleSet(self._rules_of_path(domain, path), host, contradictions(evidence), broken, by_hand)
+
+    def _rules_of_path(self, domain: bytes, path: str) -> dict[Names, list[Rule]]:
+        place = domain, path
+        if place not in self._path_rules:
+            soft = self.host(domain, host_of(path)).soft
+            evidence = self.path(domain, path) or PathEvidence()
+            self._path_rules[place] = rules_of_path(path, evidence, soft, self._settings)
+        return self._path_rules[place]
+
+    def _rules_of_host(self, domain: bytes, host: str) -> dict[Names, list[Rule]]:
+        place = domain, host
+        if place not in self._host_rules:
+            self._host_rules[place] = rules_of_host(host, self.host(domain, host), self._settings)
+        return self._host_rules[place]
+
+    def hid(self, domain: bytes, reduced: Reduced) -> None:
+        """Count a fetch that these rules saved."""
+        for rule in dict.fromkeys(reduced.rules):
+            self._saved[domain, rule] += 1
+
+    def cells(self) -> Cells:
+        cells: Cells = {}
+        fates: dict[tuple[bytes, Column], tuple[Rule, bool]] = {}
+        for place, path_after in self._paths.items():
+            if path_after != self._paths_before[place]:
+                cells[storage.key_of(storage.path_column(*place))] = storage.encode(path_after)
+                self._follow_path(place, path_after, cells, fates)
+        for place, host_after in self._hosts.items():
+            if host_after != self._hosts_before.get(place):
+                cells[storage.key_of(storage.host_column(*place))] = storage.encode(host_after)
+                self._follow_host(place, cells, fates)
+        return {**cells, **self._told(fates)}
+
+    def _follow_path(
+        self, place: Place, after: PathEvidence, cells: Cells, fates: dict[tuple[bytes, Column], tuple[Rule, bool]]
+    ) -> None:
+        domain, path = place
+        before = self._paths_before[place] or PathEvidence()
+        soft = (self._hosts_before.get((domain, host_of(path))) or HostEvidence()).soft
+        old = _flat(rules_of_path(path, before, soft, self._settings))
+        new = _flat(self._rules_of_path(domain, path))
+        _note(domain, old, new, fates)
+        blocked = contradictions(after) != contradictions(before) or set(after.broken) - set(before.broken)
+        host_rules = self._rules_of_host(domain, host_of(path))
+        if _has_lost(old, new) or (blocked and (old or host_rules)):
+            cells[storage.key_of(storage.sweep_column(domain, path.encode() + b"?"))] = b""
+
+    def _follow_host(self, place: Place, cells: Cells, fates: dict[tuple[bytes, Column], tuple[Rule, bool]]) -> None:
+        domain, host = place
+        before = self._hosts_before.get(place) or HostEvidence()
+        old = _flat(rules_of_host(host, before, self._settings))
+        new = _flat(self._rules_of_host(domain, host))
+        _note(domain, old, new, fates)
+        if _has_lost(old, new) or before.soft != self._hosts[place].soft:
+            cells[storage.key_of(storage.sweep_column(domain, host.encode() + b"/"))] = b""
+
+    def _told(self, fates: dict[tuple[bytes, Column], tuple[Rule, bool]]) -> Cells:
+        """The records of rules that came, went or saved something."""
+        saved = {(domain, storage.rule_column(domain, rule)): count for (domain, rule), count in self._saved.items()}
+        texts = {storage.rule_column(domain, rule): rule.text for domain, rule in self._saved}
+        columns = list(dict.fromkeys([column for _, column in fates] + [column for _, column in saved]))
+        known = dict(zip(columns, self._reader.get(Table.LINKS, columns), strict=True)) if columns else {}
+        cells: Cells = {}
+        for column, cell in known.items():
+            record = storage.decode_rule(cell.value) if cell else storage.RuleRecord(text=texts.get(column, ""))
+            for (_, each), (rule, is_new) in fates.items():
+                if each == column:
+                    record = _turned(record, rule, self._now, is_new=is_new)
+            more = sum(count for (_, each), count in saved.items() if each == column)
+            cells[storage.key_of(column)] = storage.encode(msgspec.structs.replace(record, saved=record.saved + more))
+        return cells
+
+
+def _flat(rules: dict[Names, list[Rule]]) -> list[Rule]:
+    return [rule for each in rules.values() for rule in each]
+
+
+def _note(
+    domain: bytes, old: list[Rule], new: list[Rule], fates: dict[tuple[bytes, Column], tuple[Rule, bool]]
+) -> None:
+    was = {storage.rule_column(domain, rule): rule for rule in old}
+    now = {storage.rule_column(domain, rule): rule for rule in new}
+    for column in now.keys() - was.keys():
+        fates[domain, column] = now[column], True
+    for column in was.keys() - now.keys():
+        fates[domain, column] = was[column], False
+
+
+def _turned(record: storage.RuleRecord, rule: Rule, at: int, *, is_new: bool) -> storage.RuleRecord:
+    if is_new:
+        return storage.RuleRecord(learned=at, saved=record.saved, text=rule.text)
+    return msgspec.structs.replace(record, dropped=at, text=rule.text)
+
+
+def _has_lost(old: list[Rule], new: list[Rule]) -> bool:
+    """Whether something that a rule said is said by none now."""
+    return any(not any(_covers(each, rule) for each in new) for rule in old)
+
+
+def _covers(new: Rule, old: Rule) -> bool:
+    if (new.names, new.stands) != (old.names, old.stands) or not new.beside >= old.beside:
+        return False
+    has_values = new.values is None or (old.values is not None and new.values >= old.values)
+    return has_values and (new.contexts is None or (old.contexts is not None and new.contexts >= old.contexts))

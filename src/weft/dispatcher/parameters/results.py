@@ -1,0 +1,51 @@
+"""What a fetch says about parameters: a text to compare, nothing, or that nothing may be reduced to it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from weft.dispatcher.parameters.evidence import Observation
+from weft.dispatcher.parameters.learning import ParameterRound
+from weft.dispatcher.parameters.query import LONGEST_QUERY, name_of, normal_form, query_of, tokens_of, with_query
+from weft.dispatcher.records import LinkRecord
+from weft.dispatcher.results import Fetched, Kind
+from weft.dispatcher.work import LinkRound
+from weft.model.url import identity_of
+
+_FAILURES: Final = 3
+"""In a row, from which on a link is not waited for by those that it stands for."""
+_NAMES: Final = 12
+"""Parameters of one query that are looked at each by itself."""
+
+
+def take_result(
+    rules: ParameterRound, links: LinkRound, place: tuple[bytes, bytes], after: LinkRecord, fetched: Fetched
+) -> None:
+    """Learn from one fetch, whose record is `after` it; only pages with a real text teach anything."""
+    domain, uri = place[0], place[1].decode()
+    is_page = fetched.kind in (Kind.PAGE, Kind.SAME) and after.fetched == fetched.at
+    if is_page and after.fingerprint and (200 <= fetched.status < 300 or fetched.kind is Kind.SAME):
+        rules.learn(domain, uri, after.fingerprint, fetched.at, _simpler(rules, links, domain, after.url))
+    elif fetched.kind is not Kind.TURNED and (fetched.kind is not Kind.FAILED or after.failures >= _FAILURES):
+        rules.learn_nothing(domain, uri, fetched.at)
+
+
+def _simpler(rules: ParameterRound, links: LinkRound, domain: bytes, url: str) -> list[Observation]:
+    """The last fetches of the queries with one parameter less, without any, and of the one that the rules lead to."""
+    page = identity_of(url)
+    query = query_of(page.uri)
+    if query is None or len(query) > LONGEST_QUERY:
+        return []
+    queries = {None, *(_without(query, name) for name in list(normal_form(query))[:_NAMES])}
+    reduced = rules.reduce(domain, page)
+    pages = [with_query(url, each) for each in queries if each != query] + ([reduced.page] if reduced else [])
+    records = links.read([(domain, each.uri.encode()) for each in pages])
+    return [
+        Observation(query_of(each.uri), record.fingerprint, record.fetched)
+        for each, record in zip(pages, records, strict=True)
+        if record is not None and record.fingerprint and record.fetched and not record.error
+    ]
+
+
+def _without(query: str, name: str) -> str | None:
+    return "&".join(token for token in tokens_of(query) if name_of(token) != name) or None

@@ -1,0 +1,165 @@
+"""Rules: which values and parameters can be left out, as a function of the evidence alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from weft.config.crawl_sections import DispatcherSettings
+from weft.dispatcher.parameters.evidence import Finding, PathEvidence
+from weft.dispatcher.parameters.query import SPELLING, Names, Values, simplest
+from weft.dispatcher.parameters.votes import HostEvidence, Pair, Vote, oldest
+
+CONTEXTS: Final = 8
+"""Settings of the other parameters in which values agree, from which on they are taken to agree in any."""
+_YOUNG: Final = 20
+_YOUNG_FACTOR: Final = 4
+"""How many times as often a rule that goes beyond what was seen is checked, while less than that speaks for it."""
+
+
+class Reach(StrEnum):
+    """How far a rule goes: the three steps of learning, and what the user said."""
+
+    VALUE = "value"
+    PATH = "path"
+    HOST = "host"
+    HAND = "hand"
+
+
+class Rule(NamedTuple):
+    """Where `names` have one of `values`, they can as well have `stands`."""
+
+    reach: Reach
+    where: str
+    names: Names
+    values: frozenset[Values] | None
+    """None: any."""
+    stands: Values
+    """The values that stand for all others; nothing: absence."""
+    contexts: frozenset[int] | None = None
+    """Settings of the other parameters in which it holds; None: any, if their names are in `beside`."""
+    beside: frozenset[str] = frozenset()
+    """Names of parameters beside which it was seen to hold."""
+    support: int = 0
+    """Pairs of a path, paths of a host."""
+
+    @property
+    def about(self) -> str:
+        """What the rule leaves out, as people write it."""
+        if self.names == SPELLING:
+            return "order and repetition of parameters"
+        if self.values is None:
+            return "&".join(self.names)
+        return " or ".join(sorted("&".join(value) or f"no {'&'.join(self.names)}" for value in self.values))
+
+    @property
+    def text(self) -> str:
+        return f"{self.about} on {'host ' if self.reach is Reach.HOST else ''}{self.where}"
+
+    def covers(self, values: Values, context: int, beside: Iterable[str]) -> bool:
+        """Whether the rule speaks of these values beside these others."""
+        if self.values is not None and values not in self.values:
+            return False
+        if self.contexts is not None:
+            return context in self.contexts
+        return self.beside.issuperset(beside)
+
+    @property
+    def doubt(self) -> int:
+        """How many times as often as others it is to be checked."""
+        return _YOUNG_FACTOR if self.contexts is None and self.support < _YOUNG else 1
+
+
+def contradictions(evidence: PathEvidence) -> dict[Names, frozenset[Pair]]:
+    """The values that gave two texts on a path, by their parameters."""
+    found: defaultdict[Names, set[Pair]] = defaultdict(set)
+    for finding in evidence.findings:
+        if not finding.agrees:
+            found[finding.names].add((finding.one, finding.other))
+    return {names: frozenset(pairs) for names, pairs in found.items()}
+
+
+def rules_of_path(
+    path: str, evidence: PathEvidence, soft: Iterable[int], settings: DispatcherSettings
+) -> dict[Names, list[Rule]]:
+    """Rules (1) and (2) of a path by their parameters, those that reach further first."""
+    ignored = frozenset(soft)
+    by_names: defaultdict[Names, list[Finding]] = defaultdict(list)
+    for finding in evidence.findings:
+        if finding.fingerprint not in ignored:
+            by_names[finding.names].append(finding)
+    found = {names: _rules(path, names, findings, settings) for names, findings in sorted(by_names.items())}
+    return {names: rules for names, rules in found.items() if rules}
+
+
+def _rules(path: str, names: Names, findings: list[Finding], settings: DispatcherSettings) -> list[Rule]:
+    agreeing = [finding for finding in findings if finding.agrees]
+    values = {value for finding in agreeing for value in (finding.one, finding.other)}
+    if len(values) >= settings.rule_values and len(agreeing) == len(findings):
+        return [_parameter_rule(path, names, agreeing, values)]
+    differing = {(finding.one, finding.other) for finding in findings if not finding.agrees}
+    return _value_rules(path, names, agreeing, differing)
+
+
+def _parameter_rule(path: str, names: Names, agreeing: list[Finding], values: set[Values]) -> Rule:
+    contexts, beside = _reached(agreeing)
+    # The spelling of a query has no other parameters beside it.
+    limited = contexts if len(contexts) < CONTEXTS and names != SPELLING else None
+    stands = () if () in values else oldest(agreeing)[1]
+    return Rule(Reach.PATH, path, names, None, stands, limited, beside, len(agreeing))
+
+
+def _value_rules(path: str, names: Names, agreeing: list[Finding], differing: set[tuple[Values, Values]]) -> list[Rule]:
+    """One pair is enough where all else is equal; enough settings of the others, and it goes for any of them."""
+    by_pair: defaultdict[tuple[Values, Values], list[Finding]] = defaultdict(list)
+    for finding in agreeing:
+        by_pair[finding.one, finding.other].append(finding)
+    rules = []
+    for pair, findings in sorted(by_pair.items()):
+        contexts, beside = _reached(findings)
+        # Only what is the same as absence is a default; other values can be equal by chance, as where nothing is found.
+        is_general = len(contexts) >= CONTEXTS and pair not in differing and () in pair
+        stands = simplest(set(pair))
+        yields = frozenset(pair) - {stands}
+        limited = None if is_general else contexts
+        rules.append(Rule(Reach.VALUE, path, names, yields, stands, limited, beside, len(findings)))
+    return rules
+
+
+def _reached(findings: list[Finding]) -> tuple[frozenset[int], frozenset[str]]:
+    beside = frozenset(name for finding in findings for name in finding.beside)
+    return frozenset(finding.context for finding in findings), beside
+
+
+def rules_of_host(host: str, evidence: HostEvidence, settings: DispatcherSettings) -> dict[Names, list[Rule]]:
+    """Rules (3): enough paths agree and none differs."""
+    soft = frozenset(evidence.soft)
+    rules = {}
+    for key, votes in sorted(evidence.votes.items()):
+        agreeing = [vote for vote in votes if vote.pairs and vote.fingerprint not in soft]
+        if len(agreeing) >= settings.rule_paths:
+            rules[_names(key)] = _rules_of_votes(host, _names(key), votes, agreeing, settings)
+    return {names: found for names, found in rules.items() if found}
+
+
+def _rules_of_votes(
+    host: str, names: Names, votes: list[Vote], agreeing: list[Vote], settings: DispatcherSettings
+) -> list[Rule]:
+    values = {value for vote in agreeing for pair in vote.pairs for value in pair}
+    beside = frozenset(name for vote in agreeing for name in vote.beside)
+    if len(values) >= settings.rule_values and all(vote.agrees for vote in votes):
+        stands = () if () in values else min((vote.since, vote.path, vote.first) for vote in agreeing)[2]
+        return [Rule(Reach.HOST, host, names, None, stands, None, beside, len(agreeing))]
+    # Seen with few values, or with others that matter, it is those alone: `page=1` says nothing of `page=2`.
+    rules = []
+    for pair in sorted({pair for vote in agreeing for pair in vote.pairs if () in pair}):
+        paths = [vote for vote in agreeing if pair in vote.pairs]
+        if len(paths) >= settings.rule_paths and not any(vote.may_oppose(pair) for vote in votes):
+            rules.append(Rule(Reach.HOST, host, names, frozenset(pair) - {()}, (), None, beside, len(paths)))
+    return rules
+
+
+def _names(key: str) -> Names:
+    return SPELLING if key == "&" else tuple(key.split("&"))

@@ -1,0 +1,62 @@
+"""What is exported: which rows of what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from weft.errors import UsageError
+from weft.model.domain import Domain
+
+
+class Subject(StrEnum):
+    LINKS = "links"
+    PAGES = "pages"
+    DOMAINS = "domains"
+
+
+class Direction(StrEnum):
+    """Which references belong to a domain: those to its pages, or those that its pages make."""
+
+    IN = "in"
+    OUT = "out"
+
+
+class Format(StrEnum):
+    PARQUET = "parquet"
+    CSV = "csv"
+    JSONL = "jsonl"
+
+
+SUFFIXES: Final = {
+    ".parquet": Format.PARQUET,
+    ".csv": Format.CSV,
+    ".jsonl": Format.JSONL,
+    ".ndjson": Format.JSONL,
+}
+
+COMPRESSIONS: Final = ("zstd", "snappy", "gzip", "lz4", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which rows of a subject are wanted; all of them unless told otherwise."""
+
+    subject: Subject
+    domains: tuple[Domain, ...] = ()
+    direction: Direction = Direction.IN
+    since: int | None = None
+    """References that were there since then, or pages that were fetched since then; milliseconds since 1970."""
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.since is not None and self.subject is Subject.DOMAINS:
+            raise UsageError("domains have no time of their own, so `since` cannot choose among them")
+        if self.direction is Direction.OUT and not (self.domains and self.subject is Subject.LINKS):
+            raise UsageError("`direction` says which links of a domain are meant; expected links and a domain with it")
+
+    @property
+    def takes_every_row(self) -> bool:
+        """Whether all rows of the subject, or of the domains, are wanted."""
+        return self.since is None and self.limit is None

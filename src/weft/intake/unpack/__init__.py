@@ -1,0 +1,1 @@
+"""Files out of gzip and zstd, a piece at a time."""

@@ -1,0 +1,156 @@
+"""WAT: what Common Crawl extracted from a response, as one JSON object in a metadata record."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any, Final
+
+import msgspec
+
+from weft.archive.http_message import Head
+from weft.config.crawl_sections import LimitsSettings
+from weft.html import FoundLink, Robots
+from weft.html.links import ASCII_SPACE, LONGEST_HREF
+from weft.html.robots import robots_in
+from weft.intake.jsonl import DESCRIPTION_CHARS, REL_CHARS, collapsed
+from weft.intake.records import PageRefused, Reason, Record
+from weft.intake.responses import Content, Responses
+from weft.linkindex.loaded import LoadedPage
+from weft.linkindex.records import Doc
+from weft.model.url import foreign_scheme
+
+_WORDS_AT: Final = {"A@/href": "text", "AREA@/href": "alt", "FRAME@/src": "title"}
+"""The kinds of links that count on a page too, and which field holds their words."""
+_UNESCAPED_SINCE: Final = "2019-09"
+"""Until then entities stood in WAT files as they stood in the page."""
+_STATUS: Final = re.compile(r"[0-9]{3}")
+
+
+class _Link(msgspec.Struct, gc=False):
+    """Anything may stand in a field; what is no text counts as empty."""
+
+    path: Any = None
+    url: Any = None
+    text: Any = None
+    alt: Any = None
+    title: Any = None
+    rel: Any = None
+
+
+class _PageHead(msgspec.Struct, frozen=True, rename="pascal"):
+    title: Any = None
+    base: Any = None
+    metas: list[dict[str, Any]] = []
+
+
+class _Html(msgspec.Struct, frozen=True, rename="pascal"):
+    head: _PageHead = _PageHead()
+    links: list[_Link] = []
+
+
+class _Response(msgspec.Struct):
+    message: dict[str, Any] = msgspec.field(name="Response-Message", default_factory=dict)
+    headers: dict[str, Any] = msgspec.field(name="Headers", default_factory=dict)
+    page: _Html | None = msgspec.field(name="HTML-Metadata", default=None)
+
+
+class _Payload(msgspec.Struct):
+    response: _Response | None = msgspec.field(name="HTTP-Response-Metadata", default=None)
+
+
+class _Envelope(msgspec.Struct):
+    header: dict[str, Any] = msgspec.field(name="WARC-Header-Metadata", default_factory=dict)
+    payload: _Payload = msgspec.field(name="Payload-Metadata", default_factory=_Payload)
+
+
+class _Wat(msgspec.Struct):
+    envelope: _Envelope | None = msgspec.field(name="Envelope", default=None)
+
+
+_decode: Final = msgspec.json.Decoder(_Wat).decode
+
+
+def read_wat(responses: Responses, limits: LimitsSettings, record: Record) -> LoadedPage | str:
+    """The page that a record tells of, or what the record is if it tells of none; raises PageRefused."""
+    envelope = _decoded(record.body).envelope
+    if envelope is None:
+        return "metadata"
+    kind = _text(envelope.header.get("WARC-Type"))
+    response = envelope.payload.response
+    if kind != "response" or response is None:
+        return f"metadata of {kind or 'unknown'}"
+    uri = _text(envelope.header.get("WARC-Target-URI")) or record.uri
+    if foreign_scheme(uri):
+        return "metadata of another scheme"
+    date = _text(envelope.header.get("WARC-Date")) or record.date
+    about = Record(kind, uri, date, media="", is_cut=False, body=b"")
+    extract = _Extract(response.page, limits, is_escaped=record.date < _UNESCAPED_SINCE)
+    return responses.make(about, _head(response), extract)
+
+
+class _Extract:
+    """What stands in a WAT record of the body of a response."""
+
+    def __init__(self, page: _Html | None, limits: LimitsSettings, *, is_escaped: bool) -> None:
+        self._page, self._limits, self._is_escaped = page, limits, is_escaped
+
+    def looks_like_html(self) -> bool:
+        return self._page is not None
+
+    def content(self, content_type: str) -> Content:
+        page = self._page or _Html()
+        robots = Robots()
+        named: dict[str, str] = {}
+        for meta in page.head.metas:
+            name = self._words(meta.get("name") or meta.get("property"), 64).lower()
+            words = self._words(meta.get("content"), DESCRIPTION_CHARS)
+            if name == "robots":
+                robots |= robots_in(words)
+            elif name in ("description", "og:description") and words:
+                named.setdefault(name, words)
+        title = self._words(page.head.title, self._limits.title_chars)
+        doc = Doc(title=title, description=named.get("description") or named.get("og:description") or "")
+        return Content(doc, self._links(page.links), self._plain(page.head.base).strip(), robots)
+
+    def _links(self, links: list[_Link]) -> list[FoundLink]:
+        found = [link for link in links if isinstance(link.url, str) and _text(link.path) in _WORDS_AT]
+        return [self._link(link) for link in found[: self._limits.links_per_page]]
+
+    def _link(self, link: _Link) -> FoundLink:
+        words = getattr(link, _WORDS_AT[link.path])
+        rel = self._words(link.rel, REL_CHARS).lower()
+        href = self._plain(link.url).strip(ASCII_SPACE)[:LONGEST_HREF]
+        return FoundLink(href, self._words(words, self._limits.anchor_chars), rel)
+
+    def _words(self, value: object, longest: int) -> str:
+        return collapsed(self._plain(value), longest)
+
+    def _plain(self, value: object) -> str:
+        text = _text(value)
+        return html.unescape(text) if self._is_escaped and "&" in text else text
+
+
+def _decoded(body: bytes) -> _Wat:
+    try:
+        return _decode(body)
+    except msgspec.ValidationError as error:
+        raise PageRefused(Reason.FIELD, f"it is not built as WAT records are: {error}") from error
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise PageRefused(Reason.JSON, f"it is not JSON: {error}") from error
+
+
+def _head(response: _Response) -> Head:
+    """The header of the response; a field that was sent several times is a list."""
+    status = _text(response.message.get("Status"))
+    fields = [
+        (name.strip().lower(), value)
+        for name, given in response.headers.items()
+        for value in (given if isinstance(given, list) else [given])
+        if isinstance(value, str)
+    ]
+    return Head(int(status) if _STATUS.fullmatch(status) else 0, tuple(fields))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""

@@ -1,0 +1,105 @@
+"""How fetches ended, in the memory twin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.errors import MgmtError
+from weft.mgmt import rules
+from weft.mgmt.memory.base import FINISHED, MemoryBase
+from weft.mgmt.memory.state import HeldLink
+from weft.mgmt.transitions import Cause, link_after
+from weft.mgmt.values import ChunkId, ClaimedLink, DocId, Lease, LinkState, NodeId, Outcome, Result, Robots
+
+
+class MemoryResults(MemoryBase):
+    def report(self, results: Sequence[Result]) -> list[bool]:
+        return [self._take_result(result, None) for result in results]
+
+    def _take_result(self, result: Result, holder: NodeId | None) -> bool:
+        link = self._state.links.get(result.doc_id)
+        if link is None or result.claim != link.claim:
+            return False
+        kept = rules.as_kept(result)
+        if link.result == kept:
+            return True
+        if link.state is not LinkState.CRAWLING or holder not in (None, link.node):
+            return False
+        self._finish(link, kept)
+        if link.is_robots:
+            self._keep_robots(link.uri, result)
+        return True
+
+    def _finish(self, link: HeldLink, kept: Result) -> None:
+        cause = Cause.ARCHIVE if kept.position else Cause.FAIL
+        link.state = link_after(link.state, cause, link.doc_id, is_robots=link.is_robots)
+        link.result, link.losses = kept, 0
+        if cause is Cause.FAIL and link.chunk_id is not None:
+            link.replacement = self._replace(link, link.chunk_id, kept.error)
+        self._seal(link.chunk_id)
+
+    def _keep_robots(self, origin: str, result: Result) -> None:
+        now = self._clock.now()
+        self._state.robots[origin] = Robots(
+            origin=origin,
+            status=result.status,
+            body=result.body,
+            fetched=now,
+            expires=rules.robots_expiry(result, now),
+        )
+
+    def _replace(self, failed: HeldLink, chunk: ChunkId, error: str) -> ClaimedLink | None:
+        crawler = self._state.nodes[failed.node]
+        if not rules.wants_work(crawler.state, crawler.asked):
+            return None
+        waiting = self._state.waiting()
+        order = self._ready(waiting, crawler.id)
+        if error in rules.LINKS_OWN_ERRORS and failed.web_host in order:
+            order = [failed.web_host]
+        others = order if error in rules.LINKS_OWN_ERRORS else [host for host in order if host != failed.web_host]
+        return self._take(waiting[others[0]][0], chunk, crawler.id) if others else None
+
+    def outcomes(self, doc_ids: Sequence[DocId]) -> dict[DocId, Outcome]:
+        return {doc_id: _outcome(self._state.links[doc_id]) for doc_id in doc_ids if doc_id in self._state.links}
+
+    def lost(self, crawler: Lease, links: Sequence[tuple[DocId, int]]) -> None:
+        self._alive(crawler)
+        held = {
+            doc_id: link
+            for doc_id, claim in links
+            if (link := self._held(crawler.node, doc_id)) and link.claim == claim
+        }
+        over = [link for link in held.values() if link.losses + 1 >= rules.MOST_LOSSES]
+        for link in over:
+            self._finish(link, Result(doc_id=link.doc_id, claim=link.claim, error="lost"))
+        for link in held.values():
+            if link not in over:
+                link.losses += 1
+                self._give_back(link, Cause.LOSS)
+
+    def refuse(self, crawler: Lease, results: Sequence[Result]) -> list[Outcome]:
+        self._alive(crawler)
+        for result in results:
+            if result.doc_id not in self._state.links:
+                raise MgmtError(f"link {result.doc_id}: no such link; expected one that this crawler holds")
+        for result in results:
+            self._take_result(result, crawler.node)
+        return [_outcome(self._state.links[result.doc_id]) for result in results]
+
+
+def _outcome(link: HeldLink) -> Outcome:
+    result = link.result
+    if link.state not in FINISHED or result is None:
+        return Outcome(doc_id=link.doc_id, claim=link.claim, state=link.state)
+    return Outcome(
+        doc_id=link.doc_id,
+        claim=link.claim,
+        state=link.state,
+        status=result.status,
+        error=result.error,
+        retry_after=result.retry_after,
+        location=result.location,
+        started=result.started,
+        ended=result.ended,
+        replacement=link.replacement,
+    )

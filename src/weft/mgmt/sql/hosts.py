@@ -1,0 +1,179 @@
+"""What is known about web hosts: robots.txt, addresses, who may ask which part of the address space, sites."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from weft.mgmt import rules
+from weft.mgmt.sql.database import Transaction
+from weft.mgmt.sql.leases import alive
+from weft.mgmt.transitions import Cause, link_after
+from weft.mgmt.values import Address, ClaimedLink, Details, DocId, Lease, LinkKind, LinkState, NodeId, Robots, Site
+
+_FIND_ROBOTS: Final = """
+SELECT uri, "index", link, state, node, claim FROM link
+WHERE kind = 'robots' AND uri {among origins} ORDER BY "index" {lock}
+"""
+_NEW_ROBOTS: Final = """
+INSERT INTO link (link, kind, uri, web_host)
+SELECT url, 'robots', origin, web_host FROM {rows origin:text url:text web_host:text} AS given
+WHERE NOT EXISTS (SELECT 1 FROM link WHERE link.uri = given.origin AND link.kind = 'robots')
+ORDER BY origin ON CONFLICT (uri, kind) DO NOTHING
+"""
+_OPEN_ROBOTS: Final = """
+UPDATE link SET state = 'crawling', link = given.url, web_host = given.web_host, node = given.node, claim = given.claim
+FROM {rows doc_id:int url:text web_host:text node:int claim:int} AS given WHERE link."index" = given.doc_id
+"""
+_SAVE_ROBOTS: Final = """
+INSERT INTO robots (origin, status, body, fetched, expires) VALUES (:origin, :status, :body, :fetched, :expires)
+ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.body, fetched = excluded.fetched,
+    expires = excluded.expires
+"""
+_ROBOTS: Final = "SELECT origin, status, body, fetched, expires FROM robots WHERE origin {among origins}"
+
+_SAVE_ADDRESSES: Final = """
+INSERT INTO address (web_host, ip, ip_key, expires, reason)
+SELECT web_host, ip, ip_key, expires, reason
+FROM {rows web_host:text ip:text ip_key:text expires:int reason:text} AS given WHERE true ORDER BY web_host
+ON CONFLICT (web_host) DO UPDATE SET ip = excluded.ip, ip_key = excluded.ip_key, expires = excluded.expires,
+    reason = excluded.reason
+"""
+_SAVE_SLOTS: Final = """
+INSERT INTO pending_host (web_host, pending, ready_at, slot)
+SELECT web_host, 0, :now, slot FROM {rows web_host:text slot:int} AS given WHERE true ORDER BY web_host
+ON CONFLICT (web_host) DO UPDATE SET slot = excluded.slot WHERE pending_host.slot <> excluded.slot
+"""
+_ADDRESSES: Final = "SELECT web_host, ip, ip_key, expires, reason FROM address WHERE web_host {among hosts}"
+
+_ALL_SLOTS: Final = "SELECT number, node, is_leaving FROM slot ORDER BY number {lock}"
+_MAKE_SLOTS: Final = "INSERT INTO slot (number) SELECT number FROM {rows number:int} AS given WHERE true"
+_CRAWLERS: Final = """SELECT "index" FROM host WHERE type = 'Crawler' AND state <> 'offline' ORDER BY "index" """
+_OWN: Final = "UPDATE slot SET node = :node, is_leaving = 0 WHERE number {in slots}"
+_GIVE_UP: Final = "UPDATE slot SET node = NULL, is_leaving = 0 WHERE number {in slots}"
+_LEAVE: Final = "UPDATE slot SET is_leaving = 1 WHERE number {in slots}"
+
+_TO_FETCH: Final = """
+SELECT "index", kind, link, claim, known_etag, known_modified, web_host, state FROM link WHERE "index" {in ids}
+"""
+_SITES: Final = "SELECT name, scope, is_excluded, seeds, settings FROM site ORDER BY name"
+_SITES_NAMED: Final = "SELECT name, settings FROM site WHERE name {among names}"
+_SET_SITE: Final = """
+INSERT INTO site (name, scope, is_excluded, seeds, settings) VALUES (:name, :scope, :is_excluded, :seeds, :settings)
+ON CONFLICT (name) DO UPDATE SET scope = excluded.scope, is_excluded = excluded.is_excluded, seeds = excluded.seeds,
+    settings = excluded.settings
+"""
+
+SHARING: Final = 3
+
+
+def details(tx: Transaction, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
+    rows = [row for row in tx.rows(_TO_FETCH, ids=sorted(set(doc_ids))) if row[7] == LinkState.CRAWLING]
+    names = {name for row in rows for name in rules.site_names(row[6])}
+    sites = {name: msgspec.json.decode(text) for name, text in tx.rows(_SITES_NAMED, names=sorted(names))}
+    return {
+        row[0]: Details(row[0], LinkKind(row[1]), *row[2:6], rules.fetch_settings(row[6], sites))  # type: ignore[call-arg]
+        for row in rows
+    }
+
+
+def open_robots(tx: Transaction, crawler: Lease, urls: Mapping[str, str]) -> dict[str, ClaimedLink]:
+    alive(tx, crawler)
+    if not urls:
+        return {}
+    given = [[origin, url, rules.host_in(url)] for origin, url in urls.items()]
+    tx.run(_NEW_ROBOTS, rows=given)
+    opened, changes = {}, []
+    for origin, doc_id, url, state, node, claim in tx.rows(_FIND_ROBOTS, origins=sorted(urls)):
+        wanted = urls[origin]
+        is_crawling = state == LinkState.CRAWLING
+        if is_crawling and node != crawler.node:
+            continue
+        host = rules.host_in(wanted)
+        if is_crawling and url == wanted:
+            opened[origin] = ClaimedLink(doc_id, url, host, claim)
+            continue
+        link_after(LinkState(state), Cause.OPEN, doc_id, is_robots=True)
+        opened[origin] = ClaimedLink(doc_id, wanted, host, claim + 1)
+        changes.append([doc_id, wanted, host, crawler.node, claim + 1])
+    if changes:
+        tx.run(_OPEN_ROBOTS, rows=changes)
+    return opened
+
+
+def save_robots(tx: Transaction, robots: Sequence[Robots]) -> None:
+    for one in sorted(robots, key=lambda one: one.origin):
+        tx.run(_SAVE_ROBOTS, **msgspec.structs.asdict(one))
+
+
+def robots(tx: Transaction, origins: Sequence[str]) -> dict[str, Robots]:
+    rows = tx.rows(_ROBOTS, origins=list(origins))
+    return {
+        origin: Robots(origin=origin, status=status, body=bytes(body), fetched=fetched, expires=expires)
+        for origin, status, body, fetched, expires in rows
+    }
+
+
+def save_addresses(tx: Transaction, addresses: Sequence[Address]) -> None:
+    last = {address.web_host: address for address in addresses}
+    if not last:
+        return
+    tx.run(_SAVE_ADDRESSES, rows=[list(msgspec.structs.astuple(last[name])) for name in sorted(last)])
+    slots = [[name, rules.slot_of(last[name].ip_key)] for name in sorted(last)]
+    tx.run(_SAVE_SLOTS, rows=slots, now=tx.now)
+
+
+def addresses(tx: Transaction, web_hosts: Sequence[str]) -> dict[str, Address]:
+    return {row[0]: Address(*row) for row in tx.rows(_ADDRESSES, hosts=list(web_hosts))}
+
+
+def own_slots(tx: Transaction, crawler: Lease) -> frozenset[int]:
+    alive(tx, crawler)
+    tx.serialise(SHARING)
+    me = crawler.node
+    owners, leaving = _owners(tx)
+    given_up = [slot for slot in leaving if owners[slot] == me]
+    for slot in given_up:
+        owners[slot] = None
+    leaving -= set(given_up)
+    crawlers = [NodeId(row[0]) for row in tx.rows(_CRAWLERS)]
+    taken, left = rules.divide(owners, frozenset(leaving), me, rules.fair_quota(crawlers, me))
+    for sql, slots in ((_GIVE_UP, given_up), (_OWN, taken), (_LEAVE, left)):
+        if slots:
+            tx.run(sql, slots=slots, **({"node": me} if sql is _OWN else {}))
+    kept = {slot for slot, owner in enumerate(owners) if owner == me} - leaving - set(left)
+    return frozenset(kept.union(taken))
+
+
+def _owners(tx: Transaction) -> tuple[list[NodeId | None], set[int]]:
+    rows = tx.rows(_ALL_SLOTS)
+    if not rows:
+        tx.run(_MAKE_SLOTS, rows=[[number] for number in range(rules.SLOTS)])
+        rows = tx.rows(_ALL_SLOTS)
+    return [node for _, node, _ in rows], {number for number, _, is_leaving in rows if is_leaving}
+
+
+def sites(tx: Transaction) -> list[Site]:
+    return [
+        Site(
+            name=name,
+            scope=scope,
+            is_excluded=bool(is_excluded),
+            seeds=msgspec.json.decode(seeds),
+            settings=msgspec.json.decode(settings),
+        )
+        for name, scope, is_excluded, seeds, settings in tx.rows(_SITES)
+    ]
+
+
+def set_site(tx: Transaction, site: Site) -> None:
+    tx.run(
+        _SET_SITE,
+        name=site.name,
+        scope=site.scope,
+        is_excluded=int(site.is_excluded),
+        seeds=msgspec.json.encode(site.seeds).decode(),
+        settings=msgspec.json.encode(site.settings).decode(),
+    )

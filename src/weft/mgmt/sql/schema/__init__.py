@@ -1,0 +1,1 @@
+"""The relations: numbered migrations, each for all engines, some with more for one of them."""

@@ -1,0 +1,172 @@
+"""The embedded engine: one SQLite file that all processes of a home open."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from threading import RLock
+from typing import Final, TypeVar
+
+from weft import failpoints
+from weft.clock import Clock
+from weft.errors import MgmtError, MgmtForeign, MgmtUnavailable
+from weft.mgmt.sql.database import Row, Transaction
+from weft.mgmt.sql.dialect import SQLITE, as_json, migrations
+from weft.mgmt.sql.migrate import bring_up_to_date, is_up_to_date
+
+T = TypeVar("T")
+
+BUSY_SECONDS: Final = 60
+"""How long one transaction waits for the others; each takes milliseconds."""
+OLDEST: Final = (3, 38, 0)
+_GIVEN: Final = re.compile(r"\bgiven\.(\w+)")
+
+# FULL: what a call stored survives a power cut, not only the end of the process; a spider says DONE only after that.
+_PRAGMAS: Final = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -65536",
+    "PRAGMA mmap_size = 268435456",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteTransaction:
+    connection: sqlite3.Connection
+    now: int
+    part: int = 0
+
+    def rows(self, sql: str, **values: object) -> list[Row]:
+        return self.connection.execute(SQLITE.text(sql), _bound(values)).fetchall()
+
+    def run(self, sql: str, **values: object) -> int:
+        return self.connection.execute(SQLITE.text(sql), _bound(values)).rowcount
+
+    def each(self, sql: str, columns: str, given: Sequence[Sequence[object]]) -> list[Row]:
+        text, names = _per_row(sql), _names(columns)
+        found: list[Row] = []
+        for row in given:
+            found += self.connection.execute(text, dict(zip(names, row, strict=True)))
+        return found
+
+    def change(self, sql: str, columns: str, given: Sequence[Sequence[object]]) -> None:
+        # Ten times as fast as one UPDATE from a list in JSON.
+        names = _names(columns)
+        rows = (dict(zip(names, row, strict=True)) for row in given)
+        self.connection.executemany(_per_row(sql), rows)
+
+    def serialise(self, what: int) -> None:
+        """SQLite lets in one writer at a time."""
+
+
+@lru_cache(maxsize=64)
+def _per_row(sql: str) -> str:
+    return _GIVEN.sub(r":\1", SQLITE.text(sql))
+
+
+def _names(columns: str) -> list[str]:
+    return [column.partition(":")[0] for column in columns.split()]
+
+
+def _bound(values: dict[str, object]) -> dict[str, object]:
+    return {name: as_json(value) if isinstance(value, list) else value for name, value in values.items()}
+
+
+class SqliteDatabase:
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path, self._clock = path, clock
+        self._lock = RLock()
+        if sqlite3.sqlite_version_info < OLDEST:
+            raise MgmtError(f"SQLite {sqlite3.sqlite_version} is too old; expected 3.38 or later")
+        with self._told_plainly():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+            )
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def _prepare(self) -> None:
+        """A foreign file is refused before anything is written to it."""
+        steps, where = migrations(SQLITE), str(self._path)
+        is_current = self.read(lambda tx: is_up_to_date(tx, steps, _tables(tx), where))
+        for pragma in _PRAGMAS:
+            self._set(pragma)
+        if not is_current:
+            self.write(lambda tx: bring_up_to_date(tx, steps, _tables(tx), self._script, where))
+
+    def _set(self, pragma: str) -> None:
+        """SQLite does not wait by itself for the lock that a change of the journal needs."""
+        until = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self._connection.execute(pragma)
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+
+    def _script(self, sql: str) -> None:
+        """Like executescript, but inside the transaction."""
+        statement = ""
+        for line in sql.splitlines(keepends=True):
+            statement += line
+            if sqlite3.complete_statement(statement):
+                self._connection.execute(statement)
+                statement = ""
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        return self._within("BEGIN IMMEDIATE", work)
+
+    def read(self, work: Callable[[Transaction], T]) -> T:
+        return self._within("BEGIN", work)
+
+    def _within(self, begin: str, work: Callable[[Transaction], T]) -> T:
+        with self._lock, self._told_plainly():
+            self._connection.execute(begin)
+            try:
+                answer = work(SqliteTransaction(self._connection, self._clock.now()))
+                failpoints.point("mgmt.commit.before")
+                self._connection.execute("COMMIT")
+                failpoints.point("mgmt.commit.after")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+            return answer
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def _told_plainly(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise MgmtUnavailable(f"control plane {self._path}: cannot be made: {error.strerror or error}") from error
+        except sqlite3.IntegrityError as error:
+            raise MgmtError(f"control plane {self._path}: {error}; nothing was changed") from error
+        except sqlite3.OperationalError as error:
+            raise MgmtUnavailable(f"control plane {self._path}: {error}; nothing was changed") from error
+        except sqlite3.DatabaseError as error:
+            raise MgmtForeign(
+                f"control plane {self._path}: {error}; expected a database made by weft; nothing was changed"
+            ) from error
+
+
+def _tables(tx: Transaction) -> set[str]:
+    found = tx.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    return {name for (name,) in found}

@@ -1,0 +1,55 @@
+"""The control plane of one machine, in a SQLite file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from weft.clock import Clock, SystemClock
+from weft.config.index_sections import MgmtSettings
+from weft.mgmt.locks import NodeLocks
+from weft.mgmt.sql import nodes
+from weft.mgmt.sql.database import Transaction
+from weft.mgmt.sql.ledger import Ledger
+from weft.mgmt.sql.mgmt import SqlMgmt
+from weft.mgmt.sql.sqlite_database import SqliteDatabase
+from weft.mgmt.values import Lease, NodeId, NodeState, NodeType
+
+
+class SqliteMgmt(SqlMgmt):
+    """All processes are on one machine: its clock is the database's, and a lock tells at once who is dead."""
+
+    def __init__(self, path: Path, clock: Clock | None = None, settings: MgmtSettings | None = None) -> None:
+        super().__init__(SqliteDatabase(path, clock or SystemClock()), settings or MgmtSettings())
+        self._locks = NodeLocks(path.with_name(f"{path.name}-locks"))
+
+    def register(self, type: NodeType, address: str, row: int = 0) -> Lease:  # noqa: A002
+        self.reap()
+        held: list[Lease] = []
+        try:
+            lease = self._counted(self._register, type, address, row, held)
+        except BaseException:
+            for lease in held:  # of an epoch that never was
+                self._locks.let_go(lease.node, lease.epoch)
+            raise
+        self._locks.drop(lease.node, before=lease.epoch)
+        return lease
+
+    def _register(
+        self, tx: Transaction, ledger: Ledger, type_: NodeType, address: str, row: int, held: list[Lease]
+    ) -> Lease:
+        lease = nodes.register(tx, ledger, type_, address, row)
+        self._locks.hold(lease.node, lease.epoch)
+        held.append(lease)
+        return lease
+
+    def tell(self, lease: Lease, state: NodeState) -> None:
+        super().tell(lease, state)
+        if state is NodeState.OFFLINE:
+            self._locks.drop(lease.node, before=lease.epoch + 1)
+
+    def _is_dead(self, node: NodeId, epoch: int) -> bool:
+        return self._locks.is_free(node, epoch)
+
+    def close(self) -> None:
+        super().close()
+        self._locks.close()

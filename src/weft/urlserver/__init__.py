@@ -1,0 +1,1 @@
+"""When may whom be asked: per-host queues, politeness towards hosts and addresses, robots.txt."""

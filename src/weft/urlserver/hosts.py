@@ -1,0 +1,82 @@
+"""What the URL server remembers of a web host and of an address."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.urlserver.packed import PackedLink
+
+if TYPE_CHECKING:
+    from weft.urlserver.robots import Known
+
+NEVER = 1 << 62
+"""A moment that does not come."""
+ARRIVING, UNSEATED = -2, -1
+"""In place of a slot number: the host's address is not known yet; it has no slot."""
+NEEDS_ADDRESS, NEEDS_ROBOTS, NEEDS_MEMORY = 1, 2, 4
+"""What a host must learn before it may be asked, one bit each: where it is; before its pages, what its robots.txt
+says; and what the control plane remembers of that, because a Crawl-delay holds for every request."""
+
+
+class Ip:
+    """An address (or an IPv6 /64) and the hosts that live there."""
+
+    __slots__ = ("active", "hosts", "is_crowded", "key", "next_start", "part", "planned", "queued", "waiting")
+
+    def __init__(self, key: str, part: int) -> None:
+        self.key = key
+        self.part = part
+        self.active = 0
+        self.next_start = 0
+        self.hosts: list[Host] = []
+        self.queued = 0
+        self.is_crowded = False
+        self.waiting: list[int] = []
+        """Heap of (moment, slot) of its hosts, each in one integer."""
+        self.planned = NEVER
+        """The moment for which it stands in the schedule."""
+
+
+class Host:
+    """A web host: its links in order, its clock, what it must learn first."""
+
+    __slots__ = (
+        "active",
+        "address",
+        "delay",
+        "due",
+        "expires",
+        "failures",
+        "http",
+        "https",
+        "ip",
+        "last",
+        "links",
+        "name",
+        "needs",
+        "slot",
+        "wait_until",
+    )
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.slot = ARRIVING
+        self.links: list[PackedLink] = []
+        self.active = 0
+        """One bit for each place of the active part that is taken."""
+        self.needs = NEEDS_ADDRESS
+        self.ip: Ip | None = None
+        self.address = ""
+        self.expires = 0
+        """When the address must be looked up again."""
+        self.http: Known | None = None
+        self.https: Known | None = None
+        self.last = 0
+        """When it was last asked; one request at a time: when the last answer ended."""
+        self.delay = 0
+        """Its Crawl-delay."""
+        self.wait_until = 0
+        """The end of its Retry-After or back-off."""
+        self.failures = 0
+        self.due = 0
+        """The moment under which it waits with its address; 0: it does not."""

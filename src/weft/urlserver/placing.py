@@ -1,0 +1,50 @@
+"""Where a web host is asked, or the class of error with which it is not."""
+
+from __future__ import annotations
+
+from weft.addresses.resolver import Failure, Resolved
+from weft.addresses.rules import AddressRules
+from weft.addresses.static_hosts import StaticHosts
+from weft.config.crawl_sections import UrlserverSettings
+from weft.mgmt.values import Address
+
+ERRORS = {Failure.REFUSED: "private_address", Failure.UNKNOWN: "unknown_host", Failure.UNANSWERED: "dns"}
+PORT_REFUSED = "port"
+
+
+class Placing:
+    """What the settings say about addresses, names and ports."""
+
+    def __init__(self, settings: UrlserverSettings) -> None:
+        self._rules = AddressRules(settings.allow_net, settings.allow_ports)
+        self._static = StaticHosts(settings.static_hosts)
+
+    def may_use(self, address: Address) -> bool:
+        """Tell whether an address that was found before, perhaps under other settings, still stands."""
+        is_static = self._static.find(name_of(address.web_host)) is not None
+        return bool(address.ip) and not is_static and self._rules.is_refused(address.ip) is None
+
+    def port_refusal(self, web_host: str) -> str | None:
+        port = port_of(web_host)
+        return None if port is None else self._rules.is_port_refused(port)
+
+
+def name_of(web_host: str) -> str:
+    """The host without its port; an IPv6 address keeps its brackets."""
+    host, colon, port = web_host.rpartition(":")
+    return host if colon and port.isdecimal() else web_host
+
+
+def port_of(web_host: str) -> int | None:
+    _, colon, port = web_host.rpartition(":")
+    return int(port) if colon and port.isdecimal() else None
+
+
+def address_of(web_host: str, resolved: Resolved) -> Address:
+    """As the control plane remembers it; the reason begins with the class of error."""
+    reason = f"{ERRORS[resolved.failure]}: {resolved.reason}" if resolved.failure else ""
+    return Address(web_host, resolved.ip, resolved.ip_key, resolved.expires, reason)
+
+
+def is_unanswered(address: Address) -> bool:
+    return address.reason.startswith(f"{ERRORS[Failure.UNANSWERED]}:")

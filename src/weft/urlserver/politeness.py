@@ -1,0 +1,77 @@
+"""When may this host and this address be asked: pure rules; times are milliseconds of a clock that never jumps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from weft.config.crawl_sections import UrlserverSettings
+from weft.urlserver.hosts import Host, Ip
+
+RETRY_AFTER_MAX = 86_400_000
+"""A server that asks for more than a day is asked again after a day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Politeness:
+    host_gap: int
+    host_concurrent: int
+    ip_gap: int
+    ip_concurrent: int
+    backoff_first: int
+    backoff_max: int
+    patience: int
+    """A host that waits longer than this for its Retry-After or back-off gives up its queue."""
+
+    @classmethod
+    def from_settings(cls, settings: UrlserverSettings) -> Politeness:
+        """Gaps in whole milliseconds, never rounded down, and wider where only starts are counted.
+
+        One request at a time, the end of one lies before the start of the next whatever the spider does. Otherwise
+        a spider that began one request late and the next at once would bring them too close to each other.
+        """
+        lag = ceil(settings.spider_lag * 1000)
+        return cls(
+            host_gap=ceil(1000 / settings.req_host_per_sec) + (lag if settings.req_host_concurrent > 1 else 0),
+            host_concurrent=settings.req_host_concurrent,
+            ip_gap=ceil(1000 / settings.req_ip_per_sec) + lag // max(1, int(settings.req_ip_per_sec)),
+            ip_concurrent=settings.req_ip_concurrent,
+            backoff_first=ceil(settings.backoff_first * 1000),
+            backoff_max=ceil(settings.backoff_max * 1000),
+            patience=ceil(settings.slot_patience * 1000),
+        )
+
+    def next_start(self, host: Host) -> int:
+        gap = host.delay if host.delay > self.host_gap else self.host_gap
+        rate = host.last + gap
+        return rate if rate > host.wait_until else host.wait_until
+
+    def places(self, host: Host) -> int:
+        """How many requests the host may have at the same time; one if it names a Crawl-delay."""
+        return 1 if host.delay else self.host_concurrent
+
+    def has_place(self, host: Host) -> bool:
+        return host.active.bit_count() < self.places(host)
+
+    def begin(self, host: Host, ip: Ip, now: int) -> int:
+        """A request starts; returns the place that it takes in the active part."""
+        place = (~host.active & (host.active + 1)).bit_length() - 1
+        host.active |= 1 << place
+        host.last = now
+        ip.active += 1
+        ip.next_start = now + self.ip_gap
+        return place
+
+    def end(self, host: Host, ip: Ip, place: int, now: int) -> None:
+        """A request ended; one at a time, the gap is counted from here."""
+        host.active &= ~(1 << place)
+        ip.active -= 1
+        if self.places(host) == 1 and now > host.last:
+            host.last = now
+
+    def fail(self, host: Host, now: int, retry_after: int = 0) -> None:
+        """The host failed or asked for patience: wait as long as it says, or twice as long as last time."""
+        host.failures += 1
+        backoff = min(self.backoff_max, self.backoff_first << min(host.failures - 1, 30))
+        wait = min(retry_after, RETRY_AFTER_MAX) or backoff
+        host.wait_until = max(host.wait_until, now + wait)

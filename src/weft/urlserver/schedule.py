@@ -1,0 +1,72 @@
+"""Whose turn is it: hosts wait inside their address, addresses for the moment when one of their hosts may be asked.
+
+An address is taken as a whole, so nothing polls and no two requests to it can race. Within an address the host that
+may be asked since the earliest moment goes first: no host is overtaken by one that became ready later.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from weft.urlserver.hosts import NEVER, Host, Ip
+from weft.urlserver.politeness import Politeness
+from weft.urlserver.wheel import Wheel
+
+_SLOT_BITS = 24
+_SLOT = (1 << _SLOT_BITS) - 1
+
+
+class Schedule:
+    def __init__(self, politeness: Politeness, slots: list[Host | None]) -> None:
+        self._politeness = politeness
+        self._slots = slots
+        self._wheel: Wheel[Ip] = Wheel()
+
+    def enter(self, host: Host) -> None:
+        """Let a host with a slot and an address wait for its next start; again, if that moment has changed."""
+        ip = host.ip
+        if ip is None:
+            raise ValueError(f"{host.name} has no address")
+        host.due = self._politeness.next_start(host)
+        heappush(ip.waiting, host.due << _SLOT_BITS | host.slot)
+        self.plan(ip)
+
+    def leave(self, host: Host) -> None:
+        # Its entry stays with the address and is passed over: only entries that name the host's moment count.
+        host.due = 0
+
+    def plan(self, ip: Ip) -> None:
+        """Note the next moment at which the address may be asked, if there is one and it is new."""
+        if ip.waiting and ip.active < self._politeness.ip_concurrent:
+            moment = ip.waiting[0] >> _SLOT_BITS
+            moment = max(moment, ip.next_start)
+            if moment < ip.planned:
+                ip.planned = moment
+                self._wheel.add(moment, ip)
+
+    def next_host(self, now: int) -> Host | None:
+        """A host that may be asked now; the caller plans its address after asking (or not)."""
+        while (ip := self._wheel.take(now)) is not None:
+            if ip.planned > now:
+                continue  # planned anew since
+            ip.planned = NEVER
+            host = self._ready(ip, now)
+            if host is not None:
+                return host
+            self.plan(ip)
+        return None
+
+    def next_moment(self) -> int | None:
+        return self._wheel.next_moment()
+
+    def _ready(self, ip: Ip, now: int) -> Host | None:
+        if ip.next_start > now:
+            return None
+        waiting = ip.waiting
+        while waiting and waiting[0] >> _SLOT_BITS <= now:
+            entry = heappop(waiting)
+            host = self._slots[entry & _SLOT]
+            if host is not None and host.due == entry >> _SLOT_BITS and host.ip is ip:
+                host.due = 0
+                return host
+        return None

@@ -1,0 +1,109 @@
+"""Errands to the control plane and more links from it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from weft.urlserver.life import Life
+from weft.urlserver.lookups import Lookups
+from weft.urlserver.news import News
+
+log = logging.getLogger(__name__)
+
+FIRST_WAIT: Final = 0.05
+LONGEST_WAIT: Final = 1.0
+"""Seconds between two claims when nothing comes."""
+
+
+class Supplying:
+    def __init__(self, life: Life, lookups: Lookups, has_spider: Callable[[], bool]) -> None:
+        self._life, self._lookups, self._has_spider = life, lookups, has_spider
+        self._has_errands = asyncio.Event()
+        self._has_room = asyncio.Event()
+        self._room_before = (-1, -1)
+        self._is_running = False
+        self._attempts = 0
+        self._may_hold_more = False
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._is_running and not self._life.frontier.errands
+
+    def look(self) -> None:
+        """Something may have changed."""
+        if self._life.frontier.errands:
+            self._has_errands.set()
+        if self._wants_links() and self._room() != self._room_before:
+            self._has_room.set()
+
+    async def do_errands(self) -> None:
+        while True:
+            await self._has_errands.wait()
+            self._has_errands.clear()
+            self._is_running = True
+            await self._run_errands()
+            self._is_running = False
+
+    async def fill(self) -> None:
+        """Claim links while a queue is empty; when none come, wait longer and longer, or until there is more room."""
+        wait = FIRST_WAIT
+        while True:
+            if self._wants_links() and await self._claim():
+                wait = FIRST_WAIT
+                continue
+            has_room = await self._waited(wait)
+            wait = FIRST_WAIT if has_room else min(2 * wait, LONGEST_WAIT)
+
+    async def _waited(self, seconds: float) -> bool:
+        """Tell whether there is more room than before."""
+        self._has_room.clear()
+        self._room_before = self._room()
+        await asyncio.sleep(FIRST_WAIT)
+        try:
+            async with asyncio.timeout(seconds - FIRST_WAIT):
+                await self._has_room.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _room(self) -> tuple[int, int]:
+        """Changes when a queue was emptied, or a host is wanted again."""
+        registry = self._life.frontier.registry
+        return registry.queues.taken, len(registry.queues.full) + len(registry.addresses.crowded)
+
+    async def _run_errands(self) -> None:
+        life, desk = self._life, self._life.means.desk
+        errands, news = life.frontier.errands.take(), News()
+        life.has_finished |= bool(errands.refuse)
+        await life.call("errands", lambda: desk.run(life.lease, errands, news))
+        self._lookups.begin(news.unplaced, news.unanswered)
+        life.learn(news)
+
+    def _wants_links(self) -> bool:
+        return self._has_spider() and self._life.frontier.wants_links and self._life.may_send
+
+    async def _claim(self) -> bool:
+        life = self._life
+        limit, reject = life.means.settings.mgmt.chunk_size, life.frontier.reject_list()
+        self._attempts = 0
+
+        def claim() -> News:
+            self._attempts += 1
+            return life.means.desk.claim(life.lease, limit, reject)
+
+        news = await life.call("claim", claim)
+        self._may_hold_more |= self._attempts > 1
+        life.learn(news)
+        if not news.links:
+            await self._release_unknown()
+        return bool(news.links)
+
+    async def _release_unknown(self) -> None:
+        """A claim whose answer was lost may have given us links that we know nothing of."""
+        life = self._life
+        if self._may_hold_more and life.frontier.is_empty:
+            self._may_hold_more = False
+            await life.call("release", lambda: life.means.mgmt.release(life.lease))

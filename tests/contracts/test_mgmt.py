@@ -1,0 +1,774 @@
+"""What every control plane promises, whatever it is kept in."""
+
+from __future__ import annotations
+
+import pytest
+
+from mgmt.engines import Engine
+from weft.errors import LeaseLost, MgmtError, TransitionRefused
+from weft.mgmt.api import Mgmt
+from weft.mgmt.relations import DOCUMENTED, RELATIONS
+from weft.mgmt.rules import slot_of
+from weft.mgmt.values import (
+    Address,
+    BuildChunk,
+    Chunk,
+    ClaimedLink,
+    Health,
+    Lease,
+    LinkKind,
+    LinkState,
+    NewLink,
+    NodeState,
+    NodeType,
+    Reopen,
+    Result,
+    Robots,
+    Site,
+    WarcPosition,
+)
+
+CRAWLER, BUILDER, SERVER = "10.10.127.100:5000", "10.10.127.101:5000", "10.10.127.102:5000"
+
+
+def link(host: str, page: int = 0, **facts: object) -> NewLink:
+    return NewLink(f"{host}/{page}", f"https://{host}/{page}", host, **facts)  # type: ignore[arg-type]
+
+
+def links(hosts: int, each: int = 1) -> list[NewLink]:
+    return [link(f"h{host}", page) for page in range(each) for host in range(hosts)]
+
+
+@pytest.fixture
+def crawler(mgmt: Mgmt) -> Lease:
+    return mgmt.register(NodeType.CRAWLER, CRAWLER)
+
+
+@pytest.fixture
+def builder(mgmt: Mgmt) -> Lease:
+    return mgmt.register(NodeType.INDEX_BUILDER, BUILDER)
+
+
+def claimed(mgmt: Mgmt, crawler: Lease, limit: int = 5, reject: set[str] | None = None) -> Chunk:
+    chunk = mgmt.claim(crawler, limit, reject or set())
+    assert chunk is not None
+    return chunk
+
+
+def archived(link: ClaimedLink, ended: int = 7, status: int = 200) -> Result:
+    position = WarcPosition("10.10.127.100:7070", "0001.warc.gz", link.doc_id * 1000, 500)
+    return Result(
+        doc_id=link.doc_id, claim=link.claim, status=status, position=position, started=ended - 5, ended=ended, size=9
+    )
+
+
+def failed(link: ClaimedLink, error: str = "network") -> Result:
+    return Result(doc_id=link.doc_id, claim=link.claim, error=error, started=1, ended=2)
+
+
+def states(mgmt: Mgmt) -> list[object]:
+    return [row["state"] for row in mgmt.table("link")]
+
+
+def crawled_chunk(mgmt: Mgmt, crawler: Lease, builder: Lease, hosts: int = 1) -> BuildChunk:
+    """A chunk that was crawled and is in the builder's hands."""
+    mgmt.add(links(hosts))
+    chunk = claimed(mgmt, crawler, hosts)
+    mgmt.report([archived(one) for one in chunk.links])
+    (taken,) = mgmt.take_crawled(builder)
+    return taken
+
+
+# links
+
+
+def test_only_new_links_are_counted_and_a_known_one_stays_as_it_is(mgmt: Mgmt) -> None:
+    assert mgmt.add([link("a", 1), link("a", 2), link("a", 1)]) == 2
+    assert mgmt.add([link("a", 2, priority=9), link("b", 1)]) == 1
+    assert mgmt.add([]) == 0
+    assert [row["link"] for row in mgmt.table("link")] == ["https://a/1", "https://a/2", "https://b/1"]
+    assert mgmt.counts().links == {"pending": 3, "crawling": 0, "crawled": 0, "error": 0}
+
+
+def test_a_claimed_link_is_not_claimed_twice(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(3, each=3))
+    first, second = claimed(mgmt, crawler), claimed(mgmt, crawler)
+    assert (len(first.links), len(second.links)) == (5, 4)
+    assert len({one.doc_id for one in first.links + second.links}) == 9
+    assert mgmt.claim(crawler) is None
+    assert first.id != second.id
+    assert mgmt.table("crawler")[1] == {"index": 2, "chunk_id": 2, "c_host": CRAWLER, "c_task": "crawling"}
+
+
+def test_nothing_waiting_gives_no_chunk(mgmt: Mgmt, crawler: Lease) -> None:
+    assert mgmt.claim(crawler) is None
+    assert mgmt.table("chunk") == []
+
+
+def test_a_claim_is_spread_over_hosts(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("big", page) for page in range(50)] + [link("small1"), link("small2"), link("small2", 1)])
+    hosts = [one.web_host for one in claimed(mgmt, crawler, 9).links]
+    assert sorted(set(hosts)) == ["big", "small1", "small2"]
+    assert hosts.count("big") == 6
+    assert hosts.count("small2") == 2
+
+
+def test_hosts_take_turns(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(6, each=2))
+    seen = []
+    for _ in range(6):
+        engine.clock.advance(1)
+        seen += [one.web_host for one in claimed(mgmt, crawler, 2).links]
+    assert seen[:6] == seen[6:] == [f"h{n}" for n in range(6)]
+
+
+def test_within_a_host_priority_decides_then_age(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a", 1), link("a", 2), link("a", 3, priority=-1), link("a", 4, priority=1)])
+    assert [one.url[-1] for one in claimed(mgmt, crawler).links] == ["3", "1", "2", "4"]
+
+
+def test_rejected_hosts_are_left_out_however_many(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(300))
+    reject = {f"h{n}" for n in range(299)}
+    chunk = claimed(mgmt, crawler, 5, reject)
+    assert [one.web_host for one in chunk.links] == ["h299"]
+    assert mgmt.claim(crawler, 5, list(reject)) is None
+    engine.clock.advance(1)
+    assert len(claimed(mgmt, crawler, 100).links) == 100
+
+
+def test_a_deferred_host_waits_for_its_moment(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a"), link("b")])
+    mgmt.defer({"a": engine.clock.now() + 5000, "unknown": engine.clock.now() + 5000})
+    mgmt.defer({"a": engine.clock.now() + 1000})
+    assert [one.web_host for one in claimed(mgmt, crawler).links] == ["b"]
+    mgmt.add([link("unknown")])
+    engine.clock.advance(4.9)
+    assert mgmt.claim(crawler) is None
+    engine.clock.advance(0.1)
+    assert [one.web_host for one in claimed(mgmt, crawler).links] == ["a", "unknown"]
+
+
+def test_details_tell_what_a_fetch_needs(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.set_site(Site(name="example.com", settings={"headers": {"X": "1"}, "verify": False, "depth": 3}))
+    mgmt.set_site(Site(name="www.example.com", settings={"verify": True, "auth": "secret"}))
+    mgmt.add([link("www.example.com:8080", etag='"e"', last_modified="yesterday"), link("z")])
+    one, other = claimed(mgmt, crawler).links
+    mgmt.report([archived(other)])
+    details = mgmt.details([one.doc_id, other.doc_id, 99])  # type: ignore[list-item]
+    assert list(details) == [one.doc_id]
+    found = details[one.doc_id]
+    assert (found.kind, found.url, found.claim) == (LinkKind.PAGE, "https://www.example.com:8080/0", 1)
+    assert (found.etag, found.last_modified) == ('"e"', "yesterday")
+    assert found.site == {"headers": {"X": "1"}, "verify": True, "auth": "secret"}
+
+
+# results
+
+
+def test_results_come_in_any_order_and_any_number_of_times(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(3))
+    first, second, third = claimed(mgmt, crawler).links
+    assert mgmt.report([archived(third), archived(first)]) == [True, True]
+    assert mgmt.table("crawler")[0]["c_task"] == "crawling"
+    assert mgmt.report([archived(first), archived(second), archived(third)]) == [True, True, True]
+    assert mgmt.table("crawler")[0]["c_task"] == "crawled"
+    assert mgmt.counts().chunks["crawled"] == 1
+    outcome = mgmt.outcomes([second.doc_id])[second.doc_id]
+    assert (outcome.state, outcome.status, outcome.started, outcome.ended) == (LinkState.CRAWLED, 200, 2, 7)
+
+
+def test_another_result_for_the_same_claim_is_not_taken(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a")])
+    (one,) = claimed(mgmt, crawler).links
+    assert mgmt.report([archived(one), archived(one, ended=99)]) == [True, False]
+    assert mgmt.report([archived(one, ended=99), failed(one), archived(one)]) == [False, False, True]
+    assert mgmt.outcomes([one.doc_id])[one.doc_id].ended == 7
+
+
+def test_a_late_result_changes_nothing(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a")])
+    (old,) = claimed(mgmt, crawler).links
+    mgmt.release(crawler)
+    assert mgmt.report([archived(old)]) == [False]
+    (new,) = claimed(mgmt, crawler).links
+    assert (new.doc_id, new.claim) == (old.doc_id, old.claim + 1)
+    assert mgmt.report([archived(old), failed(old)]) == [False, False]
+    assert states(mgmt) == ["crawling"]
+    assert mgmt.report([archived(new)]) == [True]
+
+
+def test_a_result_for_an_unknown_link_is_not_taken(mgmt: Mgmt) -> None:
+    assert mgmt.report([Result(doc_id=77, claim=1, error="network")]) == [False]  # type: ignore[arg-type]
+    assert mgmt.report([]) == []
+    assert mgmt.outcomes([77]) == {}  # type: ignore[list-item]
+
+
+def test_what_is_known_of_pages_is_told_by_uri(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a"), link("b")])
+    mgmt.open_robots(crawler, {"https://c": "https://c/robots.txt"})
+    one = claimed(mgmt, crawler, 1)
+    mgmt.report([archived(one.links[0], status=404)])
+    facts = mgmt.known(["a/0", "b/0", "https://c", "nowhere"])
+    assert {uri: (fact.doc_id, fact.url, fact.state, fact.status, fact.chunk) for uri, fact in facts.items()} == {
+        "a/0": (1, "https://a/0", LinkState.CRAWLED, 404, one.id),
+        "b/0": (2, "https://b/0", LinkState.PENDING, 0, None),
+    }
+
+
+def test_an_error_puts_another_link_into_the_same_chunk(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(6))
+    chunk = claimed(mgmt, crawler, 5)
+    bad = chunk.links[1]
+    assert mgmt.report([failed(bad)]) == [True]
+    outcome = mgmt.outcomes([bad.doc_id])[bad.doc_id]
+    assert (outcome.state, outcome.error) == (LinkState.ERROR, "network")
+    assert outcome.replacement == ClaimedLink(6, "https://h5/0", "h5", 1)  # type: ignore[arg-type]
+    assert mgmt.table("link")[5] == {"index": 6, "link": "https://h5/0", "chunk_id": chunk.id, "state": "crawling"}
+    mgmt.add(links(9))
+    assert mgmt.report([failed(bad)]) == [True]
+    assert mgmt.outcomes([bad.doc_id])[bad.doc_id] == outcome
+    assert states(mgmt)[6:] == ["pending"] * 3, "the same report twice picks nothing more"
+
+
+def test_the_replacement_is_of_another_host_if_the_error_is_the_hosts(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a", page) for page in range(4)] + [link("b", page) for page in range(4)])
+    first, second = claimed(mgmt, crawler, 2).links
+    mgmt.report([failed(first, "network"), failed(second, "robots")])
+    outcomes = mgmt.outcomes([first.doc_id, second.doc_id])
+    replacements = [outcomes[one.doc_id].replacement for one in (first, second)]
+    assert [(one.web_host, one.url) for one in replacements if one] == [("b", "https://b/1"), ("b", "https://b/2")]
+
+
+def test_without_another_host_a_failed_host_is_not_asked_again(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a", page) for page in range(4)])
+    (one,) = claimed(mgmt, crawler, 1).links
+    mgmt.report([failed(one, "timeout")])
+    assert mgmt.outcomes([one.doc_id])[one.doc_id].replacement is None
+    mgmt.add([link("b")])
+    mgmt.report([failed(one, "timeout")])
+    assert mgmt.outcomes([one.doc_id])[one.doc_id].replacement is None, "the answer does not change"
+
+
+@pytest.mark.parametrize("state", [NodeState.PAUSED, NodeState.DRAINING])
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_crawler_that_pauses_or_drains_gets_no_more_links(
+    mgmt: Mgmt, crawler: Lease, state: NodeState, is_asked: bool
+) -> None:
+    mgmt.add(links(3))
+    (one,) = claimed(mgmt, crawler, 1).links
+    if is_asked:
+        mgmt.ask(crawler.node, state)
+        assert mgmt.heartbeat(crawler) is state
+    else:
+        mgmt.tell(crawler, state)
+    mgmt.report([failed(one)])
+    assert mgmt.outcomes([one.doc_id])[one.doc_id].replacement is None
+    assert mgmt.claim(crawler) is None
+    mgmt.ask(crawler.node, NodeState.ONLINE)
+    mgmt.tell(crawler, NodeState.ONLINE)
+    assert len(claimed(mgmt, crawler).links) == 2
+
+
+def test_a_result_without_record_and_class_is_an_unknown_error(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a")])
+    (one,) = claimed(mgmt, crawler).links
+    mgmt.report([Result(doc_id=one.doc_id, claim=one.claim)])
+    assert mgmt.counts().errors == {"unknown": 1}
+
+
+def test_what_a_server_sends_cannot_spoil_the_database(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    mgmt.add([link("a")])
+    (one,) = claimed(mgmt, crawler).links
+    result = archived(one)
+    odd = Result(
+        doc_id=one.doc_id,
+        claim=one.claim,
+        status=200,
+        position=result.position,
+        etag='"\0\ud800é"',
+        last_modified="x" * 5000,
+        location="/a\0b",
+        content_type="text/html; \0" + "y" * 5000,
+    )
+    assert mgmt.report([odd]) == [True]
+    assert mgmt.report([odd]) == [True]
+    kept = mgmt.take_crawled(builder)[0].links[0].result
+    assert (kept.etag, kept.last_modified, kept.location) == ('"?é"', "", "/ab")
+    assert len(kept.content_type) == 2048
+
+
+def test_done_without_a_result_is_a_loss_and_the_third_an_error(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a")])
+    for _ in range(2):
+        (one,) = claimed(mgmt, crawler).links
+        mgmt.lost(crawler, [(one.doc_id, one.claim)])
+        mgmt.lost(crawler, [(one.doc_id, one.claim)])
+        assert states(mgmt) == ["pending"]
+    (one,) = claimed(mgmt, crawler).links
+    mgmt.lost(crawler, [(one.doc_id, one.claim)])
+    assert mgmt.outcomes([one.doc_id])[one.doc_id].error == "lost"
+    assert mgmt.counts().errors == {"lost": 1}
+
+
+def test_a_loss_of_an_older_claim_or_a_foreign_link_is_none(mgmt: Mgmt, crawler: Lease) -> None:
+    other = mgmt.register(NodeType.CRAWLER, "other:1")
+    mgmt.add([link("a")])
+    (one,) = claimed(mgmt, crawler).links
+    mgmt.lost(crawler, [(one.doc_id, one.claim - 1)])
+    mgmt.lost(other, [(one.doc_id, one.claim)])
+    assert mgmt.release(other, [one.doc_id]) == 0
+    assert states(mgmt) == ["crawling"]
+
+
+def test_releases_are_no_losses(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a")])
+    for _ in range(5):
+        (one,) = claimed(mgmt, crawler).links
+        assert mgmt.release(crawler, [one.doc_id, one.doc_id]) == 1
+        assert mgmt.release(crawler, [one.doc_id]) == 0
+    assert states(mgmt) == ["pending"]
+    assert mgmt.table("link")[0]["chunk_id"] is None
+
+
+def test_release_gives_back_all_that_nobody_reported(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(4))
+    chunk = claimed(mgmt, crawler)
+    mgmt.report([archived(chunk.links[0])])
+    assert mgmt.release(crawler) == 3
+    assert mgmt.counts().links == {"pending": 3, "crawling": 0, "crawled": 1, "error": 0}
+    assert mgmt.counts().chunks["crawled"] == 1
+
+
+def test_a_chunk_that_loses_all_its_links_is_not_built(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    mgmt.add(links(2))
+    claimed(mgmt, crawler)
+    mgmt.release(crawler)
+    assert mgmt.take_crawled(builder) == []
+    assert mgmt.counts().chunks["empty"] == 1
+
+
+def test_refusals_of_the_url_server_are_errors_with_replacements(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(4))
+    one, two = claimed(mgmt, crawler, 2).links
+    outcomes = mgmt.refuse(crawler, [failed(two, "private_address"), failed(one, "robots")])
+    assert [outcome.error for outcome in outcomes] == ["private_address", "robots"]
+    assert [outcome.replacement.web_host for outcome in outcomes if outcome.replacement] == ["h2", "h3"]
+    assert mgmt.refuse(crawler, [failed(two, "private_address")]) == outcomes[:1]
+    other = mgmt.register(NodeType.CRAWLER, "other:1")
+    held = outcomes[0].replacement
+    assert held is not None
+    assert [outcome.state for outcome in mgmt.refuse(other, [failed(held)])] == ["crawling"], "not its own to refuse"
+    with pytest.raises(MgmtError, match="link 99: no such link"):
+        mgmt.refuse(crawler, [Result(doc_id=99, claim=1, error="robots")])  # type: ignore[arg-type]
+
+
+def test_finished_links_move_on_while_their_chunk_goes_on(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    mgmt.add(links(6))
+    first, second = claimed(mgmt, crawler, 3), claimed(mgmt, crawler, 3)
+    assert mgmt.linger(crawler) == 0
+    mgmt.report([archived(first.links[0]), failed(second.links[1]), *map(archived, first.links[1:2])])
+    assert mgmt.linger(crawler) == 3
+    assert mgmt.linger(crawler) == 0
+    (chunk,) = mgmt.take_crawled(builder)
+    assert {one.doc_id for one in chunk.links} == {first.links[0].doc_id, first.links[1].doc_id, second.links[1].doc_id}
+    assert chunk.id not in (first.id, second.id)
+    mgmt.report([archived(first.links[2])])
+    assert [one.id for one in mgmt.take_crawled(builder)] == [first.id]
+
+
+# opening again
+
+
+def test_a_link_is_reopened_once_its_chunk_is_built_and_nothing_newer_is_known(
+    mgmt: Mgmt, crawler: Lease, builder: Lease
+) -> None:
+    taken = crawled_chunk(mgmt, crawler, builder)
+    again = Reopen(uri="h0/0", url="http://h0:81/0", web_host="h0:81", after=7, etag="e", priority=4)
+    assert mgmt.reopen([again]) == [False], "not built yet"
+    assert mgmt.built(builder, taken.id, taken.attempt)
+    early = Reopen(uri="h0/0", url="https://h0/0", web_host="h0", after=6)
+    assert mgmt.reopen([early]) == [False], "a newer result is known"
+    assert mgmt.reopen([again, early]) == [True, True]
+    assert mgmt.reopen([again]) == [True], "pending already"
+    (one,) = claimed(mgmt, crawler).links
+    assert (one.url, one.web_host, one.claim) == ("http://h0:81/0", "h0:81", 2)
+    assert mgmt.details([one.doc_id])[one.doc_id].etag == "e"
+    assert mgmt.reopen([again]) == [False], "being crawled"
+    assert mgmt.outcomes([one.doc_id])[one.doc_id].status == 0, "what is shown is this claim's"
+
+
+def test_reopening_an_unknown_link_makes_it_known(mgmt: Mgmt, crawler: Lease) -> None:
+    wanted = Reopen(uri="new/1", url="https://new/1", web_host="new", after=0)
+    assert mgmt.reopen([wanted, wanted]) == [True, True]
+    assert mgmt.counts().links["pending"] == 1
+    assert [one.url for one in claimed(mgmt, crawler).links] == ["https://new/1"]
+
+
+def test_an_error_that_is_reopened_is_no_error_any_more(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    mgmt.add([link("a")])
+    mgmt.report([failed(one) for one in claimed(mgmt, crawler).links])
+    (taken,) = mgmt.take_crawled(builder)
+    assert [(one.state, one.result.error) for one in taken.links] == [(LinkState.ERROR, "network")]
+    mgmt.built(builder, taken.id, taken.attempt)
+    assert mgmt.reopen([Reopen(uri="a/0", url="https://a/0", web_host="a", after=2)]) == [True]
+    assert mgmt.counts().errors == {}
+
+
+# web hosts
+
+
+def test_a_robots_link_is_opened_outside_chunks_and_never_claimed(mgmt: Mgmt, crawler: Lease) -> None:
+    opened = mgmt.open_robots(
+        crawler, {"https://a.com": "https://a.com/robots.txt", "http://b:81": "http://b:81/robots.txt"}
+    )
+    one = opened["https://a.com"]
+    assert (one.url, one.web_host, one.claim) == ("https://a.com/robots.txt", "a.com", 1)
+    assert opened["http://b:81"].web_host == "b:81"
+    assert mgmt.open_robots(crawler, {"https://a.com": "https://a.com/robots.txt"}) == {"https://a.com": one}
+    assert mgmt.details([one.doc_id])[one.doc_id].kind is LinkKind.ROBOTS
+    assert mgmt.release(crawler) == 2
+    assert mgmt.claim(crawler) is None
+    assert sum(mgmt.counts().links.values()) == 0
+    assert mgmt.table("chunk") == []
+
+
+def test_a_reported_robots_txt_is_kept_for_all(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    one = mgmt.open_robots(crawler, {"https://a.com": "https://a.com/robots.txt"})["https://a.com"]
+    moved = Result(
+        doc_id=one.doc_id, claim=1, status=301, position=archived(one).position, location="https://b.com/robots.txt"
+    )
+    assert mgmt.report([moved]) == [True]
+    assert mgmt.robots(["https://a.com"])["https://a.com"].expires <= engine.clock.now()
+    hop = mgmt.open_robots(crawler, {"https://a.com": "https://b.com/robots.txt"})["https://a.com"]
+    assert (hop.doc_id, hop.claim, hop.web_host) == (one.doc_id, 2, "b.com")
+    body = b"User-agent: *\nDisallow: /\0\xff"
+    answer = Result(doc_id=hop.doc_id, claim=2, status=200, position=archived(hop).position, body=body)
+    assert mgmt.report([answer]) == [True]
+    assert mgmt.report([answer]) == [True]
+    found = mgmt.robots(["https://a.com", "https://c.com"])
+    now = engine.clock.now()
+    assert found == {
+        "https://a.com": Robots(origin="https://a.com", status=200, body=body, fetched=now, expires=now + 86_400_000)
+    }
+
+
+def test_a_failed_robots_txt_is_told_too(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("b")])
+    one = mgmt.open_robots(crawler, {"https://a.com": "https://a.com/robots.txt"})["https://a.com"]
+    assert mgmt.report([failed(one)]) == [True]
+    assert mgmt.outcomes([one.doc_id])[one.doc_id].replacement is None
+    found = mgmt.robots(["https://a.com"])["https://a.com"]
+    assert (found.status, found.expires) == (0, engine.clock.now())
+    mgmt.save_robots([Robots(origin="https://a.com", status=0, fetched=1, expires=2)])
+    assert mgmt.robots(["https://a.com"])["https://a.com"].expires == 2
+
+
+def test_a_robots_link_that_another_crawler_fetches_is_left_to_it(mgmt: Mgmt, crawler: Lease) -> None:
+    other = mgmt.register(NodeType.CRAWLER, "other:1")
+    mgmt.open_robots(crawler, {"https://a.com": "https://a.com/robots.txt"})
+    assert mgmt.open_robots(other, {"https://a.com": "https://a.com/robots.txt"}) == {}
+    mgmt.tell(crawler, NodeState.OFFLINE)
+    assert mgmt.open_robots(other, {"https://a.com": "https://a.com/robots.txt"})["https://a.com"].claim == 2
+
+
+def test_addresses_are_kept_for_all(mgmt: Mgmt) -> None:
+    known = Address("a", "1.2.3.4", "1.2.3.4", 99)
+    bad = Address("b", "", "", 5, "no such host")
+    mgmt.save_addresses([known, bad])
+    assert mgmt.addresses(["a", "b", "c"]) == {"a": known, "b": bad}
+    mgmt.save_addresses([Address("a", "1.2.3.5", "1.2.3.5", 100)])
+    assert mgmt.addresses(["a"])["a"].ip == "1.2.3.5"
+
+
+def test_parts_of_the_addresses_have_one_owner_and_move_only_when_given_up(mgmt: Mgmt, crawler: Lease) -> None:
+    assert mgmt.own_slots(crawler) == frozenset(range(256))
+    other = mgmt.register(NodeType.CRAWLER, "other:1")
+    assert mgmt.own_slots(other) == frozenset()
+    kept = mgmt.own_slots(crawler)
+    assert len(kept) == 128
+    assert mgmt.own_slots(other) == frozenset(), "the first may still be asking there"
+    assert mgmt.own_slots(crawler) == kept
+    assert mgmt.own_slots(other) == frozenset(range(256)) - kept
+    mgmt.tell(crawler, NodeState.OFFLINE)
+    assert mgmt.own_slots(other) == frozenset(range(256))
+
+
+def test_links_of_a_known_address_go_to_its_owner_alone(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    other = mgmt.register(NodeType.CRAWLER, "other:1")
+    for _ in range(3):
+        mine, theirs = mgmt.own_slots(crawler), mgmt.own_slots(other)
+    assert len(mine) == len(theirs) == 128
+    mgmt.add(links(40))
+    addresses = [f"10.0.0.{n}" for n in range(30)]
+    mgmt.save_addresses([Address(f"h{n}", ip, ip, 10**15) for n, ip in enumerate(addresses)])
+    chunk = claimed(mgmt, other, 100)
+    unknown = {f"h{n}" for n in range(30, 40)}
+    foreign = {f"h{n}" for n, ip in enumerate(addresses) if slot_of(ip) in theirs}
+    assert {one.web_host for one in chunk.links} == foreign | unknown
+    assert len(claimed(mgmt, crawler, 100).links) == 40 - len(chunk.links)
+
+
+# building and serving
+
+
+def test_a_builder_gets_chunks_with_where_their_records_are(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    mgmt.add(links(7))
+    chunks = [claimed(mgmt, crawler, 1) for _ in range(7)]
+    results = [archived(one, status=404) for chunk in chunks for one in chunk.links]
+    mgmt.report(results)
+    taken = mgmt.take_crawled(builder)
+    assert [chunk.id for chunk in taken] == [chunk.id for chunk in chunks[:5]]
+    assert [one.result for chunk in taken for one in chunk.links] == results[:5]
+    assert (taken[0].links[0].uri, taken[0].links[0].url, taken[0].attempt) == ("h0/0", "https://h0/0", 1)
+    assert len(mgmt.take_crawled(builder, 10)) == 2
+    assert mgmt.take_crawled(builder) == []
+    assert mgmt.table("index_builder")[0] == {"index": 1, "chunk_id": 1, "ib_host": BUILDER, "ib_task": "building"}
+
+
+def test_built_is_said_by_the_attempt_that_has_the_chunk(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    taken = crawled_chunk(mgmt, crawler, builder)
+    other = mgmt.register(NodeType.INDEX_BUILDER, "other:1")
+    assert not mgmt.built(other, taken.id, taken.attempt)
+    assert not mgmt.built(builder, taken.id, taken.attempt + 1)
+    assert not mgmt.built(builder, taken.id + 1, taken.attempt)  # type: ignore[arg-type]
+    assert mgmt.built(builder, taken.id, taken.attempt)
+    assert mgmt.built(builder, taken.id, taken.attempt)
+    assert not mgmt.build_failed(builder, taken.id, taken.attempt, "too late")
+    assert mgmt.counts().chunks["built"] == 1
+
+
+def test_a_failed_chunk_is_offered_again_and_left_after_three_times(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    taken = crawled_chunk(mgmt, crawler, builder)
+    for attempt in (1, 2, 3):
+        assert mgmt.build_failed(builder, taken.id, attempt, "the parser fell over")
+        assert mgmt.build_failed(builder, taken.id, attempt, "the parser fell over"), "told twice, counted once"
+        offered = mgmt.take_crawled(builder)
+        assert [chunk.attempt for chunk in offered] == ([] if attempt == 3 else [attempt + 1])
+    assert mgmt.counts().chunks["error"] == 1
+    assert mgmt.retry([taken.id + 5]) == 0  # type: ignore[list-item]
+    assert mgmt.retry() == 1
+    assert mgmt.retry() == 0
+    (again,) = mgmt.take_crawled(builder)
+    assert mgmt.built(builder, again.id, again.attempt)
+
+
+def test_a_chunk_whose_builders_die_is_given_alone_and_then_left(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    mgmt.add(links(2))
+    poison, other = claimed(mgmt, crawler, 1), claimed(mgmt, crawler, 1)
+    mgmt.report([archived(one) for chunk in (poison, other) for one in chunk.links])
+    sizes = []
+    for _ in range(6):
+        sizes.append([chunk.id for chunk in mgmt.take_crawled(builder)])
+        builder = mgmt.register(NodeType.INDEX_BUILDER, BUILDER)
+    assert sizes == [[1, 2]] * 3 + [[1]] * 3
+    assert mgmt.counts().chunks["error"] == 1
+    assert [chunk.id for chunk in mgmt.take_crawled(builder)] == [2]
+    assert mgmt.retry([poison.id]) == 1
+
+
+def test_a_builder_that_leaves_gives_its_chunks_back_without_blame(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    taken = crawled_chunk(mgmt, crawler, builder)
+    for attempt in range(1, 9):
+        mgmt.tell(builder, NodeState.OFFLINE)
+        builder = mgmt.register(NodeType.INDEX_BUILDER, BUILDER)
+        assert [(chunk.id, chunk.attempt) for chunk in mgmt.take_crawled(builder)] == [(taken.id, attempt + 1)]
+
+
+def test_built_chunks_are_placed_on_every_server_of_every_row(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    first = mgmt.register(NodeType.INDEX_SERVER, SERVER, 1)
+    second = mgmt.register(NodeType.INDEX_SERVER, "s2:1", 2)
+    mgmt.add(links(3))
+    for chunk in [claimed(mgmt, crawler, 1) for _ in range(3)]:
+        mgmt.report([archived(one) for one in chunk.links])
+    assert mgmt.next_placement(first, 0) is None
+    for taken in reversed(mgmt.take_crawled(builder)):
+        mgmt.built(builder, taken.id, taken.attempt)
+    for server in (first, second):
+        placements = [mgmt.next_placement(server, after) for after in range(4)]
+        assert [(one.number, one.chunk) for one in placements if one] == [(1, 3), (2, 2), (3, 1)]
+    assert mgmt.table("index_server")[0] == {"index": 1, "row": 1, "chunk_id": 3, "is_host": SERVER}
+    mgmt.acknowledge(first, 2)
+    mgmt.acknowledge(first, 1)
+    assert {node.address: node.holds for node in mgmt.nodes()}[SERVER] == 1
+
+
+def test_a_new_server_gets_what_was_built_before_it_came(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    taken = crawled_chunk(mgmt, crawler, builder)
+    mgmt.built(builder, taken.id, taken.attempt)
+    server = mgmt.register(NodeType.INDEX_SERVER, SERVER, 1)
+    server = mgmt.register(NodeType.INDEX_SERVER, SERVER, 1)
+    placement = mgmt.next_placement(server, 0)
+    assert placement is not None
+    assert placement.chunk == taken.id
+    assert mgmt.next_placement(server, 1) is None
+
+
+# nodes
+
+
+def test_health_follows_how_late_a_sign_of_life_is(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    seen = []
+    for seconds in (0, 20, 0.001, 24.999, 0.001):
+        engine.clock.advance(seconds)
+        seen.append(mgmt.nodes()[0].health)
+    assert seen == [Health.HEALTHY, Health.HEALTHY, Health.PROBATION, Health.PROBATION, Health.FAILURE]
+    mgmt.heartbeat(crawler)
+    assert mgmt.nodes()[0].health is Health.HEALTHY, "nobody has taken its work meanwhile"
+
+
+def test_the_work_of_a_silent_crawler_is_offered_again(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    other = mgmt.register(NodeType.CRAWLER, "other:1")
+    mgmt.add(links(3))
+    chunk = claimed(mgmt, crawler)
+    mgmt.report([archived(chunk.links[0])])
+    for _ in range(4):
+        engine.clock.advance(11)
+        mgmt.heartbeat(other)
+        assert mgmt.claim(other) is None
+    engine.clock.advance(2)
+    mgmt.heartbeat(other)
+    assert mgmt.counts().links == {"pending": 2, "crawling": 0, "crawled": 1, "error": 0}
+    assert mgmt.counts().chunks["crawled"] == 1, "what was finished goes on"
+    again = claimed(mgmt, other)
+    assert [one.claim for one in again.links] == [2, 2]
+    assert (mgmt.nodes()[0].state, mgmt.nodes()[0].health) == (NodeState.OFFLINE, Health.FAILURE)
+
+
+def test_the_work_of_a_silent_builder_is_offered_again(
+    engine: Engine, mgmt: Mgmt, crawler: Lease, builder: Lease
+) -> None:
+    taken = crawled_chunk(mgmt, crawler, builder)
+    engine.clock.advance(46)
+    other = mgmt.register(NodeType.INDEX_BUILDER, "other:1")
+    assert [(chunk.id, chunk.attempt) for chunk in mgmt.take_crawled(other)] == [(taken.id, 2)]
+    with pytest.raises(LeaseLost):
+        mgmt.built(builder, taken.id, taken.attempt)
+
+
+def test_every_call_of_a_zombie_is_refused_and_changes_nothing(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(3))
+    (one,) = claimed(mgmt, crawler, 1).links
+    engine.clock.advance(46)
+    assert mgmt.reap() == 1
+    assert mgmt.reap() == 0
+    before = [mgmt.table(relation) for relation in RELATIONS]
+    for call in (
+        lambda: mgmt.claim(crawler),
+        lambda: mgmt.lost(crawler, [(one.doc_id, one.claim)]),
+        lambda: mgmt.refuse(crawler, [failed(one)]),
+        lambda: mgmt.release(crawler),
+        lambda: mgmt.linger(crawler),
+        lambda: mgmt.open_robots(crawler, {"https://a": "https://a/robots.txt"}),
+        lambda: mgmt.own_slots(crawler),
+        lambda: mgmt.take_crawled(crawler),
+        lambda: mgmt.built(crawler, 1, 1),  # type: ignore[arg-type]
+        lambda: mgmt.build_failed(crawler, 1, 1, ""),  # type: ignore[arg-type]
+        lambda: mgmt.next_placement(crawler, 0),
+        lambda: mgmt.acknowledge(crawler, 1),
+        lambda: mgmt.heartbeat(crawler),
+        lambda: mgmt.tell(crawler, NodeState.ONLINE),
+    ):
+        with pytest.raises(LeaseLost, match=r"node 10\.10\.127\.100:5000: its lease of epoch 1 has ended"):
+            call()
+    mgmt.tell(crawler, NodeState.OFFLINE)  # it may always go
+    assert mgmt.report([archived(one)]) == [False]
+    assert [mgmt.table(relation) for relation in RELATIONS] == before
+
+
+def test_registering_again_ends_the_last_epoch(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(2))
+    claimed(mgmt, crawler)
+    again = mgmt.register(NodeType.CRAWLER, CRAWLER)
+    assert again.node == crawler.node
+    assert again.epoch > crawler.epoch
+    assert mgmt.counts().links["pending"] == 2
+    with pytest.raises(LeaseLost):
+        mgmt.heartbeat(crawler)
+    assert len(claimed(mgmt, again).links) == 2
+    assert [row["host"] for row in mgmt.table("host")] == [CRAWLER]
+
+
+def test_a_node_that_was_away_itself_takes_nobody_for_dead(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    other = mgmt.register(NodeType.CRAWLER, "other:1")
+    mgmt.add(links(2))
+    claimed(mgmt, crawler)
+    engine.clock.advance(100)  # the database was down, or the machine asleep
+    mgmt.heartbeat(other)
+    assert mgmt.counts().links["crawling"] == 2
+    mgmt.heartbeat(crawler)
+    engine.clock.advance(10)
+    mgmt.heartbeat(other)
+    assert mgmt.counts().links["crawling"] == 2
+
+
+def test_a_node_that_leaves_gives_everything_back(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(2))
+    claimed(mgmt, crawler)
+    mgmt.tell(crawler, NodeState.OFFLINE)
+    mgmt.tell(crawler, NodeState.OFFLINE)
+    assert mgmt.counts().links["pending"] == 2
+    assert (mgmt.nodes()[0].state, mgmt.nodes()[0].health) == (NodeState.OFFLINE, Health.HEALTHY)
+
+
+def test_a_pause_outlives_a_restart_and_a_drain_does_not(mgmt: Mgmt, crawler: Lease) -> None:
+    for asked, after in ((NodeState.PAUSED, NodeState.PAUSED), (NodeState.DRAINING, NodeState.ONLINE)):
+        mgmt.ask(crawler.node, asked)
+        crawler = mgmt.register(NodeType.CRAWLER, CRAWLER)
+        assert mgmt.heartbeat(crawler) is after
+
+
+def test_nobody_can_be_asked_to_be_offline_or_without_being_there(mgmt: Mgmt, crawler: Lease) -> None:
+    with pytest.raises(TransitionRefused, match="ask it to drain"):
+        mgmt.ask(crawler.node, NodeState.OFFLINE)
+    with pytest.raises(MgmtError, match="node 9: no such node"):
+        mgmt.ask(9, NodeState.PAUSED)  # type: ignore[arg-type]
+    assert mgmt.nodes()[0].state is NodeState.ONLINE
+
+
+def test_nodes_tell_what_they_hold(engine: Engine, mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    mgmt.add(links(3))
+    chunk = claimed(mgmt, crawler, 1)
+    mgmt.report([archived(chunk.links[0])])
+    mgmt.take_crawled(builder)
+    claimed(mgmt, crawler, 2)
+    engine.clock.advance(3)
+    assert [(node.type, node.holds, node.seen) for node in mgmt.nodes()] == [
+        (NodeType.CRAWLER, 2, 3000),
+        (NodeType.INDEX_BUILDER, 1, 3000),
+    ]
+    mgmt.heartbeat(builder)
+    assert mgmt.counts().oldest_lease == 3000
+
+
+# looking on
+
+
+def test_sites_are_remembered_by_name(mgmt: Mgmt) -> None:
+    site = Site(name="b.com", scope="domains", seeds=["https://b.com/"], settings={"depth": 3, "headers": {"A": "é"}})
+    mgmt.set_site(site)
+    mgmt.set_site(Site(name="a.com", is_excluded=True))
+    assert mgmt.sites() == [Site(name="a.com", is_excluded=True), site]
+    mgmt.set_site(Site(name="b.com"))
+    assert mgmt.sites()[1] == Site(name="b.com")
+    assert mgmt.table("site")[0]["is_excluded"] is True
+
+
+def test_tables_are_read_in_pages(mgmt: Mgmt) -> None:
+    mgmt.add(links(5))
+    assert [row["index"] for row in mgmt.table("link", after=1, limit=2)] == [2, 3]
+    assert [row["web_host"] for row in mgmt.table("pending_host", after=3)] == ["h3", "h4"]
+    assert [row["index"] for row in mgmt.table("pending_host", after=3)] == [4, 5]
+    assert all(list(row) == list(RELATIONS["link"]) for row in mgmt.table("link"))
+    with pytest.raises(MgmtError, match="there is no relation 'links'; expected one of: link, chunk"):
+        mgmt.table("links")
+    assert DOCUMENTED == ("link", "chunk", "host", "crawler", "index_builder", "index_server")
+
+
+def test_another_process_sees_the_same(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(4))
+    claimed(mgmt, crawler, 2)
+    other = engine.another()
+    assert [other.table(relation) for relation in RELATIONS] == [mgmt.table(relation) for relation in RELATIONS]
+    assert other.counts() == mgmt.counts()
+    assert len(claimed(other, crawler).links) == 2

@@ -1,0 +1,255 @@
+"""All calls of the control plane in any order, by nodes that live, die and come back as zombies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from mgmt.engines import START
+from weft.clock import ManualClock
+from weft.errors import WeftError
+from weft.mgmt import rules
+from weft.mgmt.api import Mgmt
+from weft.mgmt.memory import MemoryMgmt
+from weft.mgmt.relations import RELATIONS
+from weft.mgmt.values import (
+    Address,
+    BuilderTask,
+    ChunkId,
+    CrawlerTask,
+    DocId,
+    Lease,
+    LinkState,
+    NewLink,
+    NodeId,
+    NodeState,
+    NodeType,
+    Reopen,
+    Result,
+    Site,
+    WarcPosition,
+)
+
+HOSTS = [f"h{n}.example" for n in range(5)]
+pages = st.tuples(st.sampled_from(HOSTS), st.integers(0, 5))
+errors = st.sampled_from(["", "", "", "network", "timeout", "robots", "too_large"])
+some = st.integers(0, 30)
+"""Which of the things seen so far, counted from the newest."""
+
+
+def new_link(page: tuple[str, int], priority: int = 0) -> NewLink:
+    host, number = page
+    return NewLink(f"{host}/{number}", f"https://{host}/{number}", host, priority)
+
+
+class Machine(RuleBasedStateMachine):
+    """`others` are engines that must answer every call as the memory twin does."""
+
+    def others(self, clock: ManualClock) -> list[Mgmt]:
+        return []
+
+    @initialize()
+    def begin(self) -> None:
+        self.clock = ManualClock(START)
+        self.twin = MemoryMgmt(self.clock)
+        self.engines: list[Mgmt] = [self.twin, *self.others(self.clock)]
+        self.leases: list[Lease] = []
+        self.claims: list[tuple[DocId, int]] = []
+        self.attempts: list[tuple[Lease, ChunkId, int]] = []
+        for number, kind in enumerate([NodeType.CRAWLER, NodeType.CRAWLER, NodeType.INDEX_BUILDER]):
+            self.leases.append(self.all(lambda mgmt, n=number, k=kind: mgmt.register(k, f"10.0.0.{n}:1")))
+        self.all(lambda mgmt: mgmt.add([new_link((host, n)) for host in HOSTS[:3] for n in range(2)]))
+
+    def all(self, call: Callable[[Mgmt], Any]) -> Any:
+        """The same call on every engine; all must answer alike."""
+        answers = [_answer(call, mgmt) for mgmt in self.engines]
+        assert all(answer == answers[0] for answer in answers), answers
+        return answers[0]
+
+    def lease(self, n: int) -> Lease:
+        return self.leases[-1 - n % len(self.leases)]
+
+    def result(self, n: int, error: str, ended: int) -> Result | None:
+        if not self.claims:
+            return None
+        doc_id, claim = self.claims[-1 - n % len(self.claims)]
+        position = None if error else WarcPosition("spider:1", "a.warc.gz", doc_id * 1000 + claim, 10)
+        return Result(
+            doc_id=doc_id, claim=claim, status=0 if error else 200, error=error, position=position, ended=ended
+        )
+
+    def saw(self, *links: Any) -> None:
+        self.claims += [(link.doc_id, link.claim) for link in links if link is not None]
+
+    @rule(given=st.lists(st.tuples(pages, st.integers(0, 2)), max_size=6))
+    def add(self, given: list[tuple[tuple[str, int], int]]) -> None:
+        self.all(lambda mgmt: mgmt.add([new_link(page, priority) for page, priority in given]))
+
+    @rule(n=some, limit=st.integers(0, 7), reject=st.sets(st.sampled_from(HOSTS), max_size=3))
+    def claim(self, n: int, limit: int, reject: set[str]) -> None:
+        chunk = self.all(lambda mgmt: mgmt.claim(self.lease(n), limit, reject))
+        if chunk and not isinstance(chunk, str):
+            self.saw(*chunk.links)
+            assert not {link.web_host for link in chunk.links} & reject
+
+    @rule(which=st.lists(st.tuples(some, errors, st.integers(0, 3)), max_size=5))
+    def report(self, which: list[tuple[int, str, int]]) -> None:
+        results = [result for one in which if (result := self.result(*one))]
+        chunks = {result.doc_id: self.twin._state.links[result.doc_id].chunk_id for result in results}
+        self.all(lambda mgmt: mgmt.report(results))
+        answers = self.all(lambda mgmt: mgmt.report(results))  # the same answer, and nothing more happens
+        outcomes = self.all(lambda mgmt: mgmt.outcomes([result.doc_id for result in results]))
+        for result, taken in zip(results, answers, strict=True):
+            outcome = outcomes[result.doc_id]
+            if taken and outcome.replacement and chunks[result.doc_id] is not None:
+                self.saw(outcome.replacement)
+                instead = self.twin._state.links[outcome.replacement.doc_id]
+                if instead.claim == outcome.replacement.claim and instead.state is LinkState.CRAWLING:
+                    assert instead.chunk_id == chunks[result.doc_id], "a replacement keeps the chunk"
+
+    @rule(n=some, which=st.lists(some, max_size=3))
+    def lost(self, n: int, which: list[int]) -> None:
+        links = [self.claims[-1 - one % len(self.claims)] for one in which if self.claims]
+        self.all(lambda mgmt: mgmt.lost(self.lease(n), links))
+
+    @rule(n=some, which=some, error=st.sampled_from(["robots", "dns"]))
+    def refuse(self, n: int, which: int, error: str) -> None:
+        result = self.result(which, error, 0)
+        if result:
+            outcomes = self.all(lambda mgmt: mgmt.refuse(self.lease(n), [result]))
+            if not isinstance(outcomes, str):
+                self.saw(*[outcome.replacement for outcome in outcomes])
+
+    @rule(n=some, which=st.none() | st.lists(some, max_size=3))
+    def release(self, n: int, which: list[int] | None) -> None:
+        ids = None if which is None else [self.claims[-1 - one % len(self.claims)][0] for one in which if self.claims]
+        self.all(lambda mgmt: mgmt.release(self.lease(n), ids))
+
+    @rule(given=st.lists(st.tuples(pages, st.integers(0, 4)), max_size=4))
+    def reopen(self, given: list[tuple[tuple[str, int], int]]) -> None:
+        links = [(new_link(page), after) for page, after in given]
+        wanted = [Reopen(uri=new.uri, url=new.url, web_host=new.web_host, after=after) for new, after in links]
+        self.all(lambda mgmt: mgmt.reopen(wanted))
+
+    @rule(which=st.lists(pages, max_size=4))
+    def known(self, which: list[tuple[str, int]]) -> None:
+        self.all(lambda mgmt: mgmt.known([new_link(page).uri for page in which]))
+
+    @rule(host=st.sampled_from(HOSTS), seconds=st.integers(-5, 20))
+    def defer(self, host: str, seconds: int) -> None:
+        self.all(lambda mgmt: mgmt.defer({host: self.clock.now() + seconds * 1000}))
+
+    @rule(n=some)
+    def linger(self, n: int) -> None:
+        self.all(lambda mgmt: mgmt.linger(self.lease(n)))
+
+    @rule(n=some, host=st.sampled_from(HOSTS), hop=st.integers(0, 1))
+    def open_robots(self, n: int, host: str, hop: int) -> None:
+        opened = self.all(
+            lambda mgmt: mgmt.open_robots(self.lease(n), {f"https://{host}": f"https://{host}/robots{hop}.txt"})
+        )
+        if not isinstance(opened, str):
+            self.saw(*opened.values())
+
+    @rule(host=st.sampled_from(HOSTS), ip=st.sampled_from(["", "1.1.1.1", "2.2.2.2"]))
+    def save_addresses(self, host: str, ip: str) -> None:
+        self.all(lambda mgmt: mgmt.save_addresses([Address(host, ip, ip, self.clock.now() + 1000)]))
+
+    @rule(n=some)
+    def own_slots(self, n: int) -> None:
+        self.all(lambda mgmt: mgmt.own_slots(self.lease(n)))
+
+    @rule(n=some, most=st.integers(0, 3))
+    def take_crawled(self, n: int, most: int) -> None:
+        given = self.all(lambda mgmt: mgmt.take_crawled(self.lease(n), most))
+        if not isinstance(given, str):
+            assert all(link.state in ("crawled", "error") for chunk in given for link in chunk.links)
+            self.attempts += [(self.lease(n), chunk.id, chunk.attempt) for chunk in given]
+
+    @rule(n=some, is_built=st.booleans())
+    def end_build(self, n: int, is_built: bool) -> None:
+        if self.attempts:
+            attempt = self.attempts[-1 - n % len(self.attempts)]
+            self.all(lambda mgmt: mgmt.built(*attempt) if is_built else mgmt.build_failed(*attempt, "it is broken"))
+
+    @rule(which=st.none() | st.lists(st.integers(1, 5), max_size=2))
+    def retry(self, which: list[ChunkId] | None) -> None:
+        self.all(lambda mgmt: mgmt.retry(which))
+
+    @rule(n=some, after=st.integers(0, 4))
+    def serve(self, n: int, after: int) -> None:
+        self.all(lambda mgmt: mgmt.next_placement(self.lease(n), after))
+        self.all(lambda mgmt: mgmt.acknowledge(self.lease(n), after))
+
+    @rule(kind=st.sampled_from([NodeType.CRAWLER, NodeType.INDEX_BUILDER, NodeType.INDEX_SERVER]), n=st.integers(0, 4))
+    def register(self, kind: NodeType, n: int) -> None:
+        self.leases.append(self.all(lambda mgmt: mgmt.register(kind, f"10.0.0.{n}:1", n % 2)))
+
+    @rule(n=some)
+    def heartbeat(self, n: int) -> None:
+        self.all(lambda mgmt: mgmt.heartbeat(self.lease(n)))
+
+    @rule(n=some, state=st.sampled_from(NodeState))
+    def tell(self, n: int, state: NodeState) -> None:
+        self.all(lambda mgmt: mgmt.tell(self.lease(n), state))
+
+    @rule(n=st.integers(1, 6), state=st.sampled_from(NodeState))
+    def ask(self, n: int, state: NodeState) -> None:
+        self.all(lambda mgmt: mgmt.ask(NodeId(n), state))
+
+    @rule(seconds=st.sampled_from([1, 5, 25, 46]))
+    def wait(self, seconds: int) -> None:
+        self.clock.advance(seconds)
+
+    @rule()
+    def reap(self) -> None:
+        self.all(lambda mgmt: mgmt.reap())
+        now, lease = self.clock.now(), self.twin._settings.lease
+        ended = [n.id for n in self.twin._state.nodes.values() if rules.is_ended(now - n.seen, lease)]
+        held = [x for x in self.twin._state.links.values() if x.state is LinkState.CRAWLING and x.node in ended]
+        assert not held, "a dead node's work is offered again"
+
+    @rule(host=st.sampled_from(HOSTS), verify=st.booleans())
+    def set_site(self, host: str, verify: bool) -> None:
+        self.all(lambda mgmt: mgmt.set_site(Site(name=host, settings={"verify": verify, "depth": 3})))
+        self.all(lambda mgmt: mgmt.details([doc_id for doc_id, _ in self.claims]))
+
+    @invariant()
+    def all_engines_hold_the_same(self) -> None:
+        if len(self.engines) > 1:
+            for relation in RELATIONS:
+                self.all(lambda mgmt, r=relation: mgmt.table(r))
+            self.all(lambda mgmt: (mgmt.counts(), mgmt.nodes(), mgmt.sites()))
+
+    @invariant()
+    def no_link_crawls_without_a_living_node(self) -> None:
+        for link in self.twin._state.links.values():
+            if link.state is LinkState.CRAWLING:
+                assert self.twin._state.nodes[link.node].state is not NodeState.OFFLINE
+            assert (link.chunk_id is None) == (link.is_robots or link.state is LinkState.PENDING)
+
+    @invariant()
+    def a_chunk_is_crawled_when_none_of_its_links_is_crawling(self) -> None:
+        for chunk in self.twin._state.chunks.values():
+            states = {link.state for link in self.twin._state.links_of(chunk.id)}
+            assert (chunk.task is CrawlerTask.CRAWLED) == (LinkState.CRAWLING not in states)
+            if chunk.built is BuilderTask.BUILDING:
+                builder = next(n for n in self.twin._state.nodes.values() if n.address == chunk.builder)
+                assert builder.state is not NodeState.OFFLINE
+            elif chunk.task is CrawlerTask.CRAWLED and states and chunk.built is None:
+                assert chunk.is_offered, "what is crawled waits for a builder"
+
+    @invariant()
+    def every_part_of_the_addresses_has_one_owner_that_lives(self) -> None:
+        for owner in set(self.twin._state.slots) - {None}:
+            assert self.twin._state.nodes[owner].state is not NodeState.OFFLINE
+
+
+def _answer(call: Callable[[Mgmt], Any], mgmt: Mgmt) -> Any:
+    try:
+        return call(mgmt)
+    except WeftError as error:
+        return str(error)

@@ -1,0 +1,124 @@
+"""Decisions that need no database."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.errors import TransitionRefused
+from weft.mgmt import rules, transitions
+from weft.mgmt.transitions import Cause
+from weft.mgmt.values import BuilderTask, LinkState, NodeState, Result, WarcPosition
+
+
+@given(st.lists(st.integers(1, 50), max_size=20), st.integers(0, 60))
+def test_shares_are_fair_and_use_all_that_may_be_used(waiting: list[int], limit: int) -> None:
+    shares = rules.fair_shares(waiting, limit)
+    assert sum(shares) == min(limit, sum(waiting))
+    for share, others in zip(shares, waiting, strict=True):
+        assert share <= others
+    unfilled = [share for share, most in zip(shares, waiting, strict=True) if share < most]
+    assert max(shares, default=0) - min(unfilled, default=0) <= 1 or not unfilled
+
+
+@given(st.integers(1, 20), st.data())
+def test_parts_of_the_addresses_end_up_even_whatever_the_order_of_calls(count: int, data: st.DataObject) -> None:
+    owners: list[int | None] = [None] * rules.SLOTS
+    leaving: set[int] = set()
+    crawlers = list(range(1, count + 1))
+
+    def call(me: int) -> None:
+        for slot in [slot for slot in leaving if owners[slot] == me]:
+            owners[slot] = None
+            leaving.discard(slot)
+        taken, left = rules.divide(owners, frozenset(leaving), me, rules.fair_quota(crawlers, me))
+        assert all(owners[slot] is None for slot in taken), "a part is taken only from nobody"
+        assert all(owners[slot] == me for slot in left)
+        for slot in taken:
+            owners[slot] = me
+        leaving.update(left)
+
+    for me in data.draw(st.lists(st.sampled_from(crawlers), max_size=20)):
+        call(me)
+    for _, me in itertools.product(range(4), crawlers):
+        call(me)
+    sizes = [owners.count(me) for me in crawlers]
+    assert sum(sizes) == rules.SLOTS
+    assert max(sizes) - min(sizes) <= 1
+    assert not leaving
+
+
+def test_an_address_is_always_in_the_same_part() -> None:
+    assert rules.slot_of("192.0.2.1") == rules.slot_of("192.0.2.1") == 55
+    assert rules.slot_of("") == rules.NO_SLOT
+    assert {rules.slot_of(f"10.0.{n // 256}.{n % 256}") for n in range(5000)} == set(range(256))
+
+
+def test_sites_are_found_by_host_and_domain() -> None:
+    assert rules.site_names("www.example.co.uk:8080") == (
+        "example.co.uk",
+        "www.example.co.uk",
+        "www.example.co.uk:8080",
+    )
+    assert rules.site_names("example.com") == ("example.com",)
+    assert rules.site_names("[2001:db8::1]") == ("[2001:db8::1]",)
+    assert rules.site_names("[2001:db8::1]:81") == ("[2001:db8::1]", "[2001:db8::1]:81")
+    assert rules.host_in("https://a.com:81/b/c") == "a.com:81"
+
+
+@given(st.text(), st.text(), st.text(), st.text())
+def test_kept_texts_are_bounded_and_fit_any_database(error: str, etag: str, location: str, content_type: str) -> None:
+    position = WarcPosition("n", "f", 0, 1)
+    result = Result(
+        doc_id=1, claim=1, position=position, error=error, etag=etag, location=location, content_type=content_type * 50
+    )
+    kept = rules.as_kept(result)
+    for text in (kept.error, kept.etag, kept.location, kept.content_type):
+        assert "\0" not in text
+        assert text.encode().decode() == text
+        assert len(text) <= rules.LOCATION_MOST
+    assert rules.as_kept(kept) == kept
+
+
+LINK_MOVES = {
+    ("pending", "CLAIM", "crawling"),
+    ("crawling", "ARCHIVE", "crawled"),
+    ("crawling", "FAIL", "error"),
+    ("crawling", "RELEASE", "pending"),
+    ("crawling", "LEASE_END", "pending"),
+    ("crawling", "LOSS", "pending"),
+    ("crawled", "REOPEN", "pending"),
+    ("error", "REOPEN", "pending"),
+}
+
+
+def test_the_transitions_of_a_link_are_those_of_the_design_and_no_others() -> None:
+    seen = set()
+    for state, cause in itertools.product(LinkState, Cause):
+        with suppress(TransitionRefused):
+            seen.add((state.value, cause.name, transitions.link_after(state, cause).value))
+    assert seen == LINK_MOVES
+    with pytest.raises(TransitionRefused, match="link 7: a link that is crawled cannot change by lease end; nothing"):
+        transitions.link_after(LinkState.CRAWLED, Cause.LEASE_END, 7)
+
+
+def test_a_robots_link_is_opened_and_never_claimed() -> None:
+    for state in LinkState:
+        assert transitions.link_after(state, Cause.OPEN, is_robots=True) is LinkState.CRAWLING
+        with pytest.raises(TransitionRefused):
+            transitions.link_after(state, Cause.CLAIM, is_robots=True)
+        with pytest.raises(TransitionRefused):
+            transitions.link_after(state, Cause.OPEN)
+
+
+def test_a_built_chunk_and_an_offline_node_stay_what_they_are() -> None:
+    for cause in Cause:
+        with pytest.raises(TransitionRefused):
+            transitions.builder_after(BuilderTask.BUILT, cause)
+        if cause is not Cause.REGISTER:
+            with pytest.raises(TransitionRefused):
+                transitions.node_after(NodeState.OFFLINE, cause)

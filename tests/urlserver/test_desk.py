@@ -1,0 +1,156 @@
+"""Errands to the control plane: done in bulk, in an order that is safe, taken up again after an error."""
+
+from __future__ import annotations
+
+import pytest
+
+from weft.clock import ManualClock
+from weft.config.crawl_sections import UrlserverSettings
+from weft.config.text_table import TextTable
+from weft.errors import MgmtUnavailable
+from weft.mgmt.memory import MemoryMgmt
+from weft.mgmt.values import Address, LinkState, NewLink, NodeType, Result, Robots
+from weft.urlserver.desk import Clocks, Desk, RobotsPolicy
+from weft.urlserver.errands import Errands, RobotsAnswer
+from weft.urlserver.news import News
+from weft.urlserver.placing import Placing
+
+WALL = 1_700_000_000_000
+STEADY = 5_000
+HOUR = 3_600_000
+
+
+class Story:
+    def __init__(self, mgmt: MemoryMgmt | None = None, **settings: object) -> None:
+        self.wall, self.steady = ManualClock(WALL), ManualClock(STEADY)
+        self.mgmt = mgmt or MemoryMgmt(self.wall)
+        self.lease = self.mgmt.register(NodeType.CRAWLER, "127.0.0.1:1")
+        self.mgmt.own_slots(self.lease)
+        placing = Placing(UrlserverSettings(**settings))
+        self.desk = Desk(self.mgmt, Clocks(self.wall, self.steady), RobotsPolicy("weft", 512_000, 60_000), placing)
+
+    def add(self, *urls: str) -> None:
+        self.mgmt.add([NewLink(url, url, url.split("/")[2]) for url in urls])
+
+    def run(self, errands: Errands) -> News:
+        news = News()
+        self.desk.run(self.lease, errands, news)
+        return news
+
+
+def test_a_fresh_robots_txt_is_known_with_its_expiry_on_our_clock():
+    story = Story()
+    body = b"User-agent: *\nDisallow: /x\nCrawl-delay: 2"
+    story.mgmt.save_robots([Robots(origin="https://a.com", status=200, body=body, expires=WALL + HOUR)])
+    news = story.run(Errands(read_robots=["https://a.com", "https://b.com"]))
+    known = news.robots_known["https://a.com"]
+    assert (known.expires, known.delay) == (STEADY + HOUR, 2000)
+    assert not known.rules.decide("/x").allowed
+    assert news.robots_unknown == ["https://b.com"]
+
+
+def test_an_expired_robots_txt_is_unknown():
+    story = Story()
+    story.mgmt.save_robots([Robots(origin="https://a.com", status=200, expires=WALL)])
+    assert story.run(Errands(read_robots=["https://a.com"])).robots_unknown == ["https://a.com"]
+
+
+@pytest.mark.parametrize(
+    ("status", "is_allowed", "hours"),
+    [(200, False, 24), (404, True, 24), (403, True, 24), (301, True, 24), (503, False, 1 / 12), (0, False, 1 / 12)],
+)
+def test_how_a_search_ends_decides_what_is_allowed_and_for_how_long(status, is_allowed, hours):
+    story = Story()
+    body = b"User-agent: *\nDisallow: /"
+    story.mgmt.save_robots([Robots(origin="https://a.com", status=status, body=body, expires=0)])
+    news = story.run(Errands(settle_robots={"https://a.com": RobotsAnswer(status, 0)}))
+    known = news.robots_known["https://a.com"]
+    assert (known.rules is None or known.rules.decide("/x").allowed) == is_allowed
+    assert known.expires == STEADY + hours * HOUR
+    assert story.mgmt.robots(["https://a.com"])["https://a.com"].expires == WALL + hours * HOUR
+
+
+def test_an_old_body_is_not_taken_for_the_answer_that_never_came():
+    story = Story()
+    story.mgmt.save_robots([Robots(origin="https://a.com", status=200, body=b"", expires=0)])
+    news = story.run(Errands(settle_robots={"https://a.com": RobotsAnswer(0, 0)}))
+    assert not news.robots_known["https://a.com"].rules.decide("/x").allowed
+
+
+def test_retry_after_of_a_robots_txt_is_waited_for():
+    story = Story()
+    news = story.run(Errands(settle_robots={"https://a.com": RobotsAnswer(503, 2 * HOUR)}))
+    assert news.robots_known["https://a.com"].expires == STEADY + 2 * HOUR
+
+
+def test_known_addresses_are_used_and_others_are_for_the_dns():
+    story = Story(static_hosts=TextTable({"static.com": "192.0.9.9"}))
+    story.mgmt.save_addresses(
+        [
+            Address("a.com", "192.0.9.1", "192.0.9.1", WALL + HOUR),
+            Address("expired.com", "192.0.9.1", "192.0.9.1", WALL),
+            Address("private.com", "10.0.0.1", "10.0.0.1", WALL + HOUR),
+            Address("static.com", "192.0.9.1", "192.0.9.1", WALL + HOUR),
+            Address("silent.com", "", "", WALL - HOUR, "dns: no answer"),
+        ]
+    )
+    names = ["a.com", "expired.com", "private.com", "static.com", "silent.com", "new.com"]
+    news = story.run(Errands(resolve=names))
+    assert list(news.places) == ["a.com"]
+    assert (news.places["a.com"].ip, news.places["a.com"].expires) == ("192.0.9.1", STEADY + HOUR)
+    assert news.unplaced == names[1:]
+    assert news.unanswered == {"silent.com"}
+
+
+def test_a_deferred_host_is_not_claimed_before_its_moment():
+    story = Story()
+    story.add("https://a.com/1")
+    (link,) = story.desk.claim(story.lease, 10, ()).links
+    story.run(Errands(release=[link.doc_id], defer={"a.com": STEADY + 10_000}))
+    assert story.desk.claim(story.lease, 10, ()).links == []
+    story.wall.advance(10)
+    assert len(story.desk.claim(story.lease, 10, ()).links) == 1
+
+
+def test_a_refused_link_brings_its_replacement():
+    story = Story()
+    story.add("https://a.com/1", "https://a.com/2")
+    (link,) = story.desk.claim(story.lease, 1, ()).links
+    news = story.run(Errands(refuse=[Result(doc_id=link.doc_id, claim=link.claim, error="robots")]))
+    assert [other.url for other in news.links] == ["https://a.com/2"]
+    assert story.desk.outcomes([link.doc_id])[link.doc_id].state is LinkState.ERROR
+
+
+class BreakingMgmt(MemoryMgmt):
+    is_broken = True
+
+    def lost(self, crawler, links):
+        if self.is_broken:
+            raise MgmtUnavailable("the database went away")
+        super().lost(crawler, links)
+
+
+def test_after_an_error_what_was_done_stays_done_and_the_rest_is_done_later():
+    mgmt = BreakingMgmt(ManualClock(WALL))
+    story = Story(mgmt)
+    story.add("https://a.com/1", "https://a.com/2", "https://a.com/3")
+    first, second = story.desk.claim(story.lease, 2, ()).links
+    errands = Errands(
+        refuse=[Result(doc_id=first.doc_id, claim=first.claim, error="robots")], lose=[(second.doc_id, second.claim)]
+    )
+    news = News()
+    with pytest.raises(MgmtUnavailable):
+        story.desk.run(story.lease, errands, news)
+    mgmt.is_broken = False
+    story.desk.run(story.lease, errands, news)
+    assert [link.url for link in news.links] == ["https://a.com/3"], "the replacement was not forgotten"
+    assert story.desk.outcomes([second.doc_id])[second.doc_id].state is LinkState.PENDING
+    assert not errands
+
+
+def test_large_errands_go_in_parts():
+    story = Story()
+    story.add(*(f"https://a.com/{number}" for number in range(2500)))
+    links = story.desk.claim(story.lease, 2500, ()).links
+    story.run(Errands(release=[link.doc_id for link in links]))
+    assert story.mgmt.counts().links["pending"] == 2500
