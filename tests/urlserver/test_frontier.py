@@ -116,6 +116,20 @@ def test_done_said_again_while_the_outcome_is_read_does_not_move_the_end():
     assert len(web.after(0.6)) == 1
 
 
+def test_done_that_comes_while_a_silent_url_is_looked_up_settles_it():
+    """The look-up found nothing yet; DONE, whose result is stored, must not lead to a second fetch."""
+    web = Driven()
+    web.host("a.com", pages=1)
+    (fetch,) = web.after(1)
+    web.now += 60_000
+    assert len(web.frontier.pendings.overdue(web.now)) == 1
+    assert web.frontier.pendings.done(SPIDER, fetch.trans_id, web.now) is not None
+    web.come_back(fetch, Why.SILENT, is_stored=False)
+    web.come_back(fetch, Why.DONE)
+    assert web.after(5) == []
+    assert not web.errands
+
+
 def test_a_spider_cannot_speak_for_another_one():
     web = Driven(spiders=2)
     web.host("a.com", pages=1)
