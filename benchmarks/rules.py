@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -37,7 +38,7 @@ from weft.store.tables import Table
 START = "https://www.shop.com/"
 RULES = UrlRules()
 SETTINGS = DispatcherSettings(segment_size=10)
-MOST = 700
+MOST = 1300
 """Fetches of one crawl; some patterns have no end."""
 
 
@@ -45,11 +46,14 @@ class Measured(NamedTuple):
     fetched: int
     pages: int
     """Different pages that were fetched."""
-    known: int
-    """Links that were known at the end and lead to a page."""
     wrongly_hidden: int
     duplicates_known: int
+    """Links fetched or hidden that lead to a page which another one leads to as well."""
     duplicates_fetched: int
+    parted: int = 0
+    """Pages that had several fingerprints."""
+    merged: int = 0
+    """Fingerprints that several pages had."""
 
     @property
     def avoided(self) -> float:
@@ -70,6 +74,8 @@ class Visits:
     server: Server
     count: int = 0
     shown: list[str] = field(default_factory=list)
+    texts: set[tuple[str, int]] = field(default_factory=set)
+    """Pages with the fingerprints that they had."""
 
     def visit(self, url: str) -> Answer:
         self.count += 1
@@ -96,9 +102,9 @@ class Handed(MemoryMgmt):
 
     urls: list[str] = []  # noqa: RUF012 - replaced, never changed
 
-    def reopen(self, links: Sequence[Reopen]) -> int:
-        self.urls = [*self.urls, *(link.url for link in links)]
-        return super().reopen(links)
+    def reopen(self, wanted: Sequence[Reopen]) -> list[bool]:
+        self.urls = [*self.urls, *(link.url for link in wanted)]
+        return super().reopen(wanted)
 
     def take(self) -> list[str]:
         urls, self.urls = sorted(self.urls), []
@@ -159,6 +165,8 @@ class Simulation:
         if answer.status != 200:
             return Fetched(kind=Kind.GONE, at=now, status=answer.status), []
         parsed = document(answer)
+        if parsed.fingerprint:
+            self.visits.texts.add((answer.page, parsed.fingerprint))
         follow = [RULES.join(page.url, link.href) for link in parsed.links]
         follow = follow or [RULES.join(page.url, href) for href, _ in answer.links]
         return Fetched(kind=Kind.PAGE, at=now, status=200, fingerprint=parsed.fingerprint), follow
@@ -175,24 +183,31 @@ class Simulation:
 
     def measured(self) -> Measured:
         records = self.records()
-        hidden = [record.url for record in records if record.place is Place.HIDDEN and record.reason.startswith(REASON)]
+        hidden = [record.url for record in records if record.reason.startswith(REASON)]
         waiting = {self.visits.truth(record.url) for record in records if record.place in (Place.NEW, Place.GIVEN)}
-        return measure(self.visits, [record.url for record in records], self.fetched, hidden, waiting)
+        return measure(self.visits, self.fetched, hidden, waiting)
 
 
-def measure(visits: Visits, known: list[str], fetched: list[str], hidden: list[str], waiting: set[str]) -> Measured:
+def measure(visits: Visits, fetched: list[str], hidden: list[str], waiting: set[str]) -> Measured:
+    """Of the links that were fetched or hidden; those that still wait are neither."""
     pages = set(visits.shown)
-    truths = [truth for url in known if (truth := visits.truth(url))]
-    lost = {truth for url in hidden if (truth := visits.truth(url))} - pages - waiting
+    decided = [truth for url in dict.fromkeys([*fetched, *hidden]) if (truth := visits.truth(url))]
+    lost = set(decided) - pages - waiting
     fetched_pages = sum(bool(visits.truth(url)) for url in dict.fromkeys(fetched))
     return Measured(
         fetched=len(fetched),
         pages=len(pages),
-        known=len(truths),
         wrongly_hidden=len(lost),
-        duplicates_known=len(truths) - len(set(truths)),
+        duplicates_known=len(decided) - len(set(decided)),
         duplicates_fetched=max(0, fetched_pages - len(pages)),
+        parted=_more_than_one((page, text) for page, text in visits.texts),
+        merged=_more_than_one((text, page) for page, text in visits.texts),
     )
+
+
+def _more_than_one(pairs: Iterable[tuple[object, object]]) -> int:
+    """Of the first ones, how many have several second ones."""
+    return sum(count > 1 for count in Counter(first for first, _ in set(pairs)).values())
 
 
 def _place(page: PageUrl) -> tuple[bytes, bytes]:
@@ -241,7 +256,7 @@ def crawl_pairwise(server: Server) -> Measured:
             if fingerprint == parsed.fingerprint:
                 ignored |= _names(url) ^ _names(other) or _differing(url, other)
         same_path[url] = parsed.fingerprint
-    return measure(visits, list(known), fetched, hidden, {visits.truth(url) for url in queue})
+    return measure(visits, fetched, hidden, {visits.truth(url) for url in queue})
 
 
 def _without(url: str, names: set[str]) -> str:
@@ -272,18 +287,28 @@ def make(pattern: Pattern, seed: int) -> Server:
 
 def main() -> None:
     seeds = [1] if "--quick" in sys.argv else [1, 2, 3]
-    print(f"{len(PATTERNS)} site patterns, seeds {seeds}; fetches, share of known duplicates avoided, pages lost\n")
+    print(f"{len(PATTERNS)} site patterns, seeds {seeds}; fetches, share of duplicates avoided, share of pages lost")
+    print("* duplicates of which nothing tells beforehand that they are, or that may not teach anything\n")
     heads = "".join(f"  {name:>26}" for name in CRAWLS)
     print(f"{'pattern':32}{heads}\n{'':32}" + f"  {'fetches  avoided    lost':>26}" * len(CRAWLS))
+    texts = []
     for pattern in PATTERNS:
-        cells = []
-        for crawl in CRAWLS.values():
-            results = [crawl(make(pattern, seed)) for seed in seeds]
-            avoided = min(result.avoided for result in results)
-            lost = max(result.wrong for result in results)
-            shown = f"{avoided:8.1%}" if pattern.has_duplicates else f"{'-':>8}"
-            cells.append(f"  {sum(result.fetched for result in results):9} {shown} {lost:7.1%}")
-        print(f"{pattern.name:32}" + "".join(cells), flush=True)
+        results = {name: [crawl(make(pattern, seed)) for seed in seeds] for name, crawl in CRAWLS.items()}
+        name = pattern.name + ("" if pattern.is_promised else " *")
+        print(f"{name:32}" + "".join(_cell(pattern, found) for found in results.values()), flush=True)
+        texts += [(pattern.is_steady, result) for result in results["no filter"]]
+    print("\nfingerprints of the pages, crawled without rules")
+    for is_steady, kind in ((True, "pages that say the same"), (False, "pages that change by themselves")):
+        found = [result for steady, result in texts if steady is is_steady]
+        pages, parted, merged = (sum(getattr(each, name) for each in found) for name in ("pages", "parted", "merged"))
+        print(f"{kind:32} {pages:6} pages, {parted} with several fingerprints, {merged} fingerprints of several pages")
+
+
+def _cell(pattern: Pattern, results: list[Measured]) -> str:
+    avoided = min(result.avoided for result in results)
+    shown = f"{avoided:8.1%}" if pattern.has_duplicates else f"{'-':>8}"
+    lost = max(result.wrong for result in results)
+    return f"  {sum(result.fetched for result in results):9} {shown} {lost:7.1%}"
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ class Pattern(NamedTuple):
     has_duplicates: bool = True
     is_promised: bool = True
     """Whether the share of duplicates that are avoided is bounded; what is hidden wrongly always is."""
+    is_steady: bool = True
+    """Whether a page says the same at each visit, clocks and counters aside."""
 
 
 def prose(key: object, words: int = 50) -> str:
@@ -401,8 +403,8 @@ PATTERNS = [
     Pattern("print view, another text", print_view_is_another_text, has_duplicates=False),
     Pattern("soft errors", soft_errors, is_promised=False),
     Pattern("empty pages", empty_pages, has_duplicates=False),
-    Pattern("changing text", changing_text, is_promised=False),
-    Pattern("two texts", two_texts, is_promised=False),
+    Pattern("changing text", changing_text, is_promised=False, is_steady=False),
+    Pattern("two texts", two_texts, is_promised=False, is_steady=False),
     Pattern("default values", default_values),
     Pattern("repeated parameters", repeated),
     Pattern("order of parameters", order),

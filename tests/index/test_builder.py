@@ -306,3 +306,12 @@ def test_an_error_without_a_fetch_is_dated_when_it_is_built(world: World) -> Non
     record = world.record("https://a.com/private")
     assert record is not None
     assert (record.fetched, record.due) == (world.clock.now(), world.clock.now() + 86_400_000)
+
+
+def test_parameters_that_do_not_matter_are_learned_in_the_batch_that_loads_the_pages(world: World) -> None:
+    text = "<title>A</title><p>The same words, many enough to be a text of their own.</p>"
+    world.crawl("https://a.com/p", text)
+    world.crawl("https://a.com/p?lang=en", text + "<a href='/p?lang=en&amp;lang=en'></a>")
+    found = world.record("https://a.com/p?lang=en&lang=en")
+    assert found is not None
+    assert (found.place, found.canonical) == ("hidden", "com.a/p")

@@ -155,7 +155,7 @@ def test_an_import_killed_six_times_ends_exact(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_an_import_killed_a_hundred_times_ends_exact(tmp_path: Path) -> None:
-    kill_imports(tmp_path, kills=100, count=6000)
+    kill_imports(tmp_path, kills=100, count=2500)
 
 
 def children_of(process: int) -> list[int]:

@@ -190,6 +190,8 @@ def test_without_a_spider_nothing_is_claimed_until_one_comes():
         await spider.close()
         async with running(quick_settings(spider), mgmt) as server:
             await until(lambda: server.epoch and "no spider answers" in server.epoch.snapshot().spiders[0].problem)
+            await until(lambda: server.epoch.life.may_send)
+            await asyncio.sleep(0.5)
             assert mgmt.counts().links["pending"] == len(PAGES)
             await spider.open()
             await until(all_ended(mgmt))

@@ -198,6 +198,45 @@ def test_hosts_and_addresses_are_forgotten_when_their_clocks_have_run_out():
     assert len(registry.addresses) == 0
 
 
+def test_a_clock_that_was_set_again_is_not_forgotten_at_its_first_moment():
+    web = Driven()
+    web.host("a.com", pages=1)
+    (first,) = web.after(1)
+    web.done(first)
+    web.offer("https://a.com/again")
+    (second,) = web.after(1)
+    web.now += 500
+    web.done(second)
+    web.now += 100
+    web.frontier.registry.forget(web.now)
+    web.offer("https://a.com/third")
+    assert web.after(0.899) == []
+    assert len(web.after(0.001)) == 1
+
+
+def test_an_address_that_everybody_left_is_forgotten_once_its_last_request_has_ended():
+    web = Driven()
+    web.host("a.com", pages=1)
+    (fetch,) = web.after(1)
+    web.place("a.com", "192.0.2.2")
+    addresses, registry = web.frontier.registry.addresses, web.frontier.registry
+    web.now += 5000
+    registry.forget(web.now)
+    assert len(addresses) == 2, "a request is under way to the old one"
+    web.done(fetch)
+    web.now += 5000
+    registry.forget(web.now)
+    assert len(addresses) == 0
+
+
+def test_parts_that_stay_ours_do_not_begin_quietly_again():
+    web = Driven()
+    web.now += 60_000
+    web.frontier.own(range(256), web.now)
+    web.host("a.com")
+    assert len(web.due()) == 1
+
+
 def test_nobody_is_overtaken_at_an_address():
     """Between two requests to one host, every other host there that was ready all the time is asked."""
     web = Driven(req_ip_concurrent=3, req_ip_per_sec=50, spider_lag=0, req_host_per_sec=5)

@@ -228,6 +228,43 @@ def test_a_neighbour_that_comes_and_one_that_dies_leave_every_host_its_gap():
     asyncio.run(story())
 
 
+def test_a_part_is_not_given_up_while_a_request_is_under_way_to_it():
+    """One URL for every host is held by the first server's spider; the second server waits for its parts."""
+
+    async def act(spider, fetch, writer) -> None:
+        if fetch.url.endswith("robots.txt"):
+            await spider.answer(fetch, writer)
+        else:
+            held.append((fetch, writer))
+
+    held: list = []
+
+    async def story() -> None:
+        mgmt = MemoryMgmt()
+        names = [f"h{number}.test" for number in range(40)]
+        table = TextTable({name: f"127.0.1.{number}" for number, name in enumerate(names)})
+        mgmt.add(links(*(f"https://{name}/" for name in names)))
+        slow, other = await RawSpider(mgmt, act).open(), await RawSpider(mgmt).open()
+        first, second = (
+            quick_settings(spider, urlserver__static_hosts=table, urlserver__listen=f"127.0.0.1:{number}")
+            for number, spider in enumerate((slow, other), 1)
+        )
+        async with running(first, mgmt):
+            await until(lambda: len(held) == 40)
+            async with running(second, mgmt) as late:
+                await until(lambda: late.epoch and late.epoch.life.may_send)
+                await asyncio.sleep(1)
+                assert _owned(late) == 0
+                for fetch, writer in held:
+                    slow.store(fetch)
+                    writer.write(f"{fetch.trans_id} DONE\n".encode())
+                await until(lambda: _owned(late) == 128)
+        await slow.close()
+        await other.close()
+
+    asyncio.run(story())
+
+
 def _owned(server) -> int:
     if server.epoch is None:
         return 0

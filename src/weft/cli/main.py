@@ -28,6 +28,7 @@ COMMANDS = {
     "retry": ("weft.cli.work", "retry", "Offer chunks that could not be built again."),
     "why": ("weft.cli.explain", "why", "Why a URL was or was not fetched, and when it is due."),
     "segment": ("weft.cli.explain", "segment", "Which links a domain is crawled by next."),
+    "rules": ("weft.cli.rules", "run", "Which query parameters do not matter, and how that is known."),
     "import": ("weft.cli.load", "run", "Load pages from files."),
     "top": ("weft.cli.ask", "top", "Which pages are referenced most, of all or of a domain."),
     "links": ("weft.cli.ask", "links", "Who references a page, with what words."),

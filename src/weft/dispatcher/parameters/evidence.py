@@ -53,6 +53,8 @@ class Finding(msgspec.Struct, frozen=True, array_like=True, gc=False):
     fingerprint: int
     """Of both; 0: their texts differ."""
     at: int
+    pair: int = 0
+    """A number for the two queries as they are spelt."""
 
     @property
     def agrees(self) -> bool:
@@ -118,7 +120,8 @@ def _finding(
 ) -> Finding:
     agrees = one.fingerprint == other.fingerprint
     at = max(one.at, other.at)
-    return Finding(names, values[0], values[1], tuple(others), context, one.fingerprint if agrees else 0, at)
+    pair = short_hash(" ".join(sorted(["?" if each.query is None else each.query for each in (one, other)])))
+    return Finding(names, values[0], values[1], tuple(others), context, one.fingerprint if agrees else 0, at, pair)
 
 
 def _spelt(query: str | None) -> Values:
@@ -152,11 +155,11 @@ def _bounded(findings: list[Finding]) -> list[Finding]:
     return kept
 
 
-def _pair(finding: Finding) -> tuple[Names, Values, Values, int]:
-    return finding.names, finding.one, finding.other, finding.context
+def _pair(finding: Finding) -> tuple[Names, Values, Values, int, int]:
+    return finding.names, finding.one, finding.other, finding.context, finding.pair
 
 
-def _rank(finding: Finding) -> tuple[bool, int, Names, Values, Values, int]:
+def _rank(finding: Finding) -> tuple[bool, int, Names, Values, Values, int, int]:
     """Those with absence first, they say most."""
     return bool(finding.one), short_hash("&".join(finding.other)), *_pair(finding)
 

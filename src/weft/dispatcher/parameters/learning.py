@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from enum import Enum, auto
 
 import msgspec
 
@@ -21,6 +22,19 @@ from weft.store.tables import Table
 
 Place = tuple[bytes, str]
 """A domain, and a path or host of it."""
+
+
+class Fate(Enum):
+    """What became of a rule in a round."""
+
+    LEARNED = auto()
+    REPLACED = auto()
+    """By one that reaches further."""
+    DROPPED = auto()
+
+
+Fates = dict[Column, tuple[Fate, str]]
+"""With the rule's text."""
 
 
 class ParameterRound:
@@ -140,7 +154,7 @@ class ParameterRound:
 
     def cells(self) -> Cells:
         cells: Cells = {}
-        fates: dict[tuple[bytes, Column], tuple[Rule, bool]] = {}
+        fates: Fates = {}
         for place, path_after in self._paths.items():
             if path_after != self._paths_before[place]:
                 cells[storage.key_of(storage.path_column(*place))] = storage.encode(path_after)
@@ -151,9 +165,7 @@ class ParameterRound:
                 self._follow_host(place, cells, fates)
         return {**cells, **self._told(fates)}
 
-    def _follow_path(
-        self, place: Place, after: PathEvidence, cells: Cells, fates: dict[tuple[bytes, Column], tuple[Rule, bool]]
-    ) -> None:
+    def _follow_path(self, place: Place, after: PathEvidence, cells: Cells, fates: Fates) -> None:
         domain, path = place
         before = self._paths_before[place] or PathEvidence()
         soft = (self._hosts_before.get((domain, host_of(path))) or HostEvidence()).soft
@@ -165,7 +177,7 @@ class ParameterRound:
         if _has_lost(old, new) or (blocked and (old or host_rules)):
             cells[storage.key_of(storage.sweep_column(domain, path.encode() + b"?"))] = b""
 
-    def _follow_host(self, place: Place, cells: Cells, fates: dict[tuple[bytes, Column], tuple[Rule, bool]]) -> None:
+    def _follow_host(self, place: Place, cells: Cells, fates: Fates) -> None:
         domain, host = place
         before = self._hosts_before.get(place) or HostEvidence()
         old = _flat(rules_of_host(host, before, self._settings))
@@ -174,20 +186,20 @@ class ParameterRound:
         if _has_lost(old, new) or before.soft != self._hosts[place].soft:
             cells[storage.key_of(storage.sweep_column(domain, host.encode() + b"/"))] = b""
 
-    def _told(self, fates: dict[tuple[bytes, Column], tuple[Rule, bool]]) -> Cells:
+    def _told(self, fates: Fates) -> Cells:
         """The records of rules that came, went or saved something."""
-        saved = {(domain, storage.rule_column(domain, rule)): count for (domain, rule), count in self._saved.items()}
-        texts = {storage.rule_column(domain, rule): rule.text for domain, rule in self._saved}
-        columns = list(dict.fromkeys([column for _, column in fates] + [column for _, column in saved]))
-        known = dict(zip(columns, self._reader.get(Table.LINKS, columns), strict=True)) if columns else {}
+        saved: Counter[Column] = Counter()
+        for (domain, rule), count in self._saved.items():
+            saved[storage.rule_column(domain, rule)] += count
+        columns = list(dict.fromkeys([*fates, *saved]))
+        known = self._reader.get(Table.LINKS, columns) if columns else []
         cells: Cells = {}
-        for column, cell in known.items():
-            record = storage.decode_rule(cell.value) if cell else storage.RuleRecord(text=texts.get(column, ""))
-            for (_, each), (rule, is_new) in fates.items():
-                if each == column:
-                    record = _turned(record, rule, self._now, is_new=is_new)
-            more = sum(count for (_, each), count in saved.items() if each == column)
-            cells[storage.key_of(column)] = storage.encode(msgspec.structs.replace(record, saved=record.saved + more))
+        for column, cell in zip(columns, known, strict=True):
+            record = storage.decode_rule(cell.value) if cell else storage.RuleRecord()
+            after = _after(record, fates[column], self._now) if column in fates else record
+            if after is not None:
+                after = msgspec.structs.replace(after, saved=after.saved + saved[column])
+            cells[storage.key_of(column)] = storage.encode(after) if after is not None else None
         return cells
 
 
@@ -195,21 +207,22 @@ def _flat(rules: dict[Names, list[Rule]]) -> list[Rule]:
     return [rule for each in rules.values() for rule in each]
 
 
-def _note(
-    domain: bytes, old: list[Rule], new: list[Rule], fates: dict[tuple[bytes, Column], tuple[Rule, bool]]
-) -> None:
+def _note(domain: bytes, old: list[Rule], new: list[Rule], fates: Fates) -> None:
     was = {storage.rule_column(domain, rule): rule for rule in old}
     now = {storage.rule_column(domain, rule): rule for rule in new}
     for column in now.keys() - was.keys():
-        fates[domain, column] = now[column], True
+        fates[column] = Fate.LEARNED, now[column].text
     for column in was.keys() - now.keys():
-        fates[domain, column] = was[column], False
+        is_covered = any(_covers(rule, was[column]) for rule in new)
+        fates[column] = Fate.REPLACED if is_covered else Fate.DROPPED, was[column].text
 
 
-def _turned(record: storage.RuleRecord, rule: Rule, at: int, *, is_new: bool) -> storage.RuleRecord:
-    if is_new:
-        return storage.RuleRecord(learned=at, saved=record.saved, text=rule.text)
-    return msgspec.structs.replace(record, dropped=at, text=rule.text)
+def _after(record: storage.RuleRecord, fate: tuple[Fate, str], at: int) -> storage.RuleRecord | None:
+    if fate[0] is Fate.REPLACED:
+        return None
+    if fate[0] is Fate.LEARNED:
+        return storage.RuleRecord(learned=at, saved=record.saved, text=fate[1])
+    return msgspec.structs.replace(record, dropped=at, text=fate[1])
 
 
 def _has_lost(old: list[Rule], new: list[Rule]) -> bool:

@@ -99,8 +99,7 @@ def _rules(path: str, names: Names, findings: list[Finding], settings: Dispatche
     values = {value for finding in agreeing for value in (finding.one, finding.other)}
     if len(values) >= settings.rule_values and len(agreeing) == len(findings):
         return [_parameter_rule(path, names, agreeing, values)]
-    differing = {(finding.one, finding.other) for finding in findings if not finding.agrees}
-    return _value_rules(path, names, agreeing, differing)
+    return _value_rules(path, names, agreeing, [finding for finding in findings if not finding.agrees])
 
 
 def _parameter_rule(path: str, names: Names, agreeing: list[Finding], values: set[Values]) -> Rule:
@@ -111,20 +110,22 @@ def _parameter_rule(path: str, names: Names, agreeing: list[Finding], values: se
     return Rule(Reach.PATH, path, names, None, stands, limited, beside, len(agreeing))
 
 
-def _value_rules(path: str, names: Names, agreeing: list[Finding], differing: set[tuple[Values, Values]]) -> list[Rule]:
+def _value_rules(path: str, names: Names, agreeing: list[Finding], differing: list[Finding]) -> list[Rule]:
     """One pair is enough where all else is equal; enough settings of the others, and it goes for any of them."""
-    by_pair: defaultdict[tuple[Values, Values], list[Finding]] = defaultdict(list)
+    by_pair: defaultdict[Pair, list[Finding]] = defaultdict(list)
     for finding in agreeing:
         by_pair[finding.one, finding.other].append(finding)
     rules = []
     for pair, findings in sorted(by_pair.items()):
         contexts, beside = _reached(findings)
+        against = {finding.context for finding in differing if (finding.one, finding.other) == pair}
         # Only what is the same as absence is a default; other values can be equal by chance, as where nothing is found.
-        is_general = len(contexts) >= CONTEXTS and pair not in differing and () in pair
+        is_general = len(contexts) >= CONTEXTS and not against and () in pair
         stands = simplest(set(pair))
-        yields = frozenset(pair) - {stands}
-        limited = None if is_general else contexts
-        rules.append(Rule(Reach.VALUE, path, names, yields, stands, limited, beside, len(findings)))
+        limited = None if is_general else contexts - against
+        if limited is None or limited:
+            yields = frozenset(pair) - {stands}
+            rules.append(Rule(Reach.VALUE, path, names, yields, stands, limited, beside, len(findings)))
     return rules
 
 

@@ -14,9 +14,15 @@ from weft.mgmt.values import ChunkId, ClaimedLink, DocId, Lease, LinkState, Node
 
 class MemoryResults(MemoryBase):
     def report(self, results: Sequence[Result]) -> list[bool]:
-        return [self._take_result(result, None) for result in results]
+        return self._take_results(results, None)
 
-    def _take_result(self, result: Result, holder: NodeId | None) -> bool:
+    def _take_results(self, results: Sequence[Result], holder: NodeId | None) -> list[bool]:
+        ended: list[HeldLink] = []
+        answers = [self._take_result(result, holder, ended) for result in results]
+        self._hand_on(ended)
+        return answers
+
+    def _take_result(self, result: Result, holder: NodeId | None, ended: list[HeldLink]) -> bool:
         link = self._state.links.get(result.doc_id)
         if link is None or result.claim != link.claim:
             return False
@@ -26,6 +32,7 @@ class MemoryResults(MemoryBase):
         if link.state is not LinkState.CRAWLING or holder not in (None, link.node):
             return False
         self._finish(link, kept)
+        ended.append(link)
         if link.is_robots:
             self._keep_robots(link.uri, result)
         return True
@@ -34,9 +41,14 @@ class MemoryResults(MemoryBase):
         cause = Cause.ARCHIVE if kept.position else Cause.FAIL
         link.state = link_after(link.state, cause, link.doc_id, is_robots=link.is_robots)
         link.result, link.losses = kept, 0
-        if cause is Cause.FAIL and link.chunk_id is not None:
-            link.replacement = self._replace(link, link.chunk_id, kept.error)
-        self._seal(link.chunk_id)
+
+    def _hand_on(self, ended: Sequence[HeldLink]) -> None:
+        """Others take the places of those that failed; then it is seen which chunks are crawled."""
+        for link in sorted(ended, key=lambda link: link.node):
+            if link.state is LinkState.ERROR and link.chunk_id is not None and link.result is not None:
+                link.replacement = self._replace(link, link.chunk_id, link.result.error)
+        for chunk in dict.fromkeys(link.chunk_id for link in ended):
+            self._seal(chunk)
 
     def _keep_robots(self, origin: str, result: Result) -> None:
         now = self._clock.now()
@@ -72,6 +84,7 @@ class MemoryResults(MemoryBase):
         over = [link for link in held.values() if link.losses + 1 >= rules.MOST_LOSSES]
         for link in over:
             self._finish(link, Result(doc_id=link.doc_id, claim=link.claim, error="lost"))
+        self._hand_on(over)
         for link in held.values():
             if link not in over:
                 link.losses += 1
@@ -82,8 +95,7 @@ class MemoryResults(MemoryBase):
         for result in results:
             if result.doc_id not in self._state.links:
                 raise MgmtError(f"link {result.doc_id}: no such link; expected one that this crawler holds")
-        for result in results:
-            self._take_result(result, crawler.node)
+        self._take_results(results, crawler.node)
         return [_outcome(self._state.links[result.doc_id]) for result in results]
 
 

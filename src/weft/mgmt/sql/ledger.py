@@ -91,11 +91,17 @@ class Ledger:
     def settle(self, tx: Transaction) -> None:
         if chunks := self._chunk_changes():
             tx.change(_CHUNKS, "chunk_id:int crawling:int finished:int", chunks)
+        self.settle_hosts(tx)
+        _write(tx, _TALLIES, sorted([name, count] for name, count in self._tallies.items() if count), part=tx.part)
+
+    def settle_hosts(self, tx: Transaction) -> None:
+        """Before the line of web hosts is looked at again in the same transaction."""
         _write(tx, _MORE_PENDING, sorted(map(list, self._more.items())), now=tx.now)
         if self._fewer:
             fewer = [[web_host, taken, tx.now] for web_host, taken in sorted(self._fewer.items())]
             tx.change(_FEWER_PENDING, "web_host:text taken:int now:int", fewer)
-        _write(tx, _TALLIES, sorted([name, count] for name, count in self._tallies.items() if count), part=tx.part)
+        self._more.clear()
+        self._fewer.clear()
 
     def _chunk_changes(self) -> list[list[object]]:
         touched = sorted({*self._crawling, *self._finished})

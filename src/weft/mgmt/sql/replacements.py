@@ -30,6 +30,8 @@ def replace(tx: Transaction, ledger: Ledger, failed: Sequence[Failed]) -> dict[D
     found: dict[DocId, ClaimedLink] = {}
     for crawler in sorted(_willing(tx, by_crawler)):
         found |= _replace_for(tx, ledger, crawler, by_crawler[crawler])
+        if len(by_crawler) > 1:
+            ledger.settle_hosts(tx)
     return found
 
 

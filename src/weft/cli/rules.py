@@ -1,0 +1,103 @@
+"""`weft rules`: which query parameters do not matter, and how that is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from weft.answers.objects import moment
+from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.tables import aligned
+from weft.cli.work import control_plane
+from weft.errors import UsageError
+
+if TYPE_CHECKING:
+    from weft.dispatcher.parameters.listing import Listed
+    from weft.model.url import PageUrl
+
+
+@command("rules")
+@click.argument("domain", required=False)
+@click.option("--explain", "url", metavar="URL", help="Tell which rules apply to this URL, and what it reduces to.")
+@as_json
+@click.pass_obj
+def run(invocation: Invocation, domain: str | None, url: str | None, as_json: bool) -> None:
+    """Show which query parameters do not matter, of DOMAIN or of all domains.
+
+    A rule was learned from pages with one text; support counts them: pairs of a path, paths of a host. `weft sites`
+    keeps or drops parameters by hand.
+    """
+    if domain and url:
+        raise UsageError("DOMAIN and --explain were given; expected one of them")
+    rules = rules_of(invocation.load().settings)
+    if url:
+        _explain(invocation, rules.identify_typed(url), as_json)
+    else:
+        _list(invocation, rules.identify_typed(domain).domain if domain else None, as_json)
+
+
+def _list(invocation: Invocation, domain: str | None, as_json: bool) -> None:
+    from weft.dispatcher.parameters.listing import rules_of_domain
+    from weft.dispatcher.records import DOMAIN_ROW
+    from weft.model.domain import Domain, reversed_domain
+    from weft.store.tables import Table
+
+    settings = invocation.load().settings.dispatcher
+    with invocation.reader() as reader:
+        rows = list(reader.rows(Table.LINKS, DOMAIN_ROW))
+        names = [row[len(DOMAIN_ROW) :] for row in rows]
+        if domain is not None:
+            names = [reversed_domain(Domain(domain)).encode()]
+        found = [rule for name in names for rule in rules_of_domain(reader, name, settings)]
+    if as_json:
+        items = [_told(rule) for rule in found]
+        click.echo(msgspec.json.encode({"count": len(items), "items": items}))
+        return
+    if not found:
+        click.echo("no rules: nothing was learned yet")
+        return
+    heads = ("rule", "reach", "where", "support", "contradictions", "saved", "learned")
+    for line in aligned(heads, [_row(rule) for rule in found]):
+        click.echo(line)
+
+
+def _told(rule: Listed) -> dict[str, Any]:
+    times = {"learned": rule.learned, "dropped": rule.dropped}
+    return {**rule._asdict(), **{name: moment(at) if at else None for name, at in times.items()}}
+
+
+def _row(rule: Listed) -> tuple[str, ...]:
+    since = moment(rule.learned) if rule.learned else "-"
+    state = f"{since}, dropped {moment(rule.dropped)}" if rule.dropped else since
+    about = f"{rule.about} -> {rule.stands}" if rule.stands else rule.about
+    return about, rule.reach, rule.where, str(rule.support), str(rule.contradictions), str(rule.saved), state
+
+
+def _explain(invocation: Invocation, page: PageUrl, as_json: bool) -> None:
+    from weft.dispatcher.parameters.filtering import by_hand
+    from weft.dispatcher.parameters.learning import ParameterRound
+    from weft.dispatcher.scope import Scope
+    from weft.model.domain import reversed_domain
+
+    settings = invocation.load().settings.dispatcher
+    with control_plane(invocation) as mgmt, invocation.reader() as reader:
+        said = by_hand(Scope(mgmt.sites(), settings).site_of(page))
+        reduced = ParameterRound(reader, settings).reduce(reversed_domain(page.domain).encode(), page, said)
+    rules = reduced.rules if reduced else []
+    target = reduced.page if reduced else page
+    if as_json:
+        told = [{"rule": rule.text, "reach": rule.reach.value, "support": rule.support} for rule in rules]
+        facts = {"url": page.url, "uri": page.uri, "canonical": target.uri, "canonical_url": target.url}
+        click.echo(msgspec.json.encode({**facts, "reduced": reduced is not None, "rules": told}))
+        return
+    for rule in rules:
+        click.echo(f"{rule.text}: {_why(rule.reach.value, rule.support)}")
+    click.echo(f"{page.url} -> {target.url}" if reduced else f"{page.url} stands for itself: no rule reduces it")
+
+
+def _why(reach: str, support: int) -> str:
+    if reach == "hand":
+        return "dropped by hand"
+    return f"{support} {'paths agree' if reach == 'host' else 'pairs agree' if support > 1 else 'pair agrees'}"

@@ -1,0 +1,137 @@
+"""Laws of learning: order does not matter, contradictions win, nothing hidden is lost, nothing grows without end."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from parameter_learning import NEVER_SAMPLED, Learning
+
+from weft.dispatcher.parameters import evidence as bounds
+from weft.dispatcher.parameters import storage, votes
+from weft.dispatcher.parameters.evidence import Observation, PathEvidence, observe
+from weft.dispatcher.parameters.filtering import RuleSet, reduce
+from weft.dispatcher.parameters.rules import contradictions, rules_of_path
+from weft.dispatcher.records import LINK, LinkRecord, Place, decode_record
+from weft.model.url import UrlRules
+from weft.store.api import Batch
+from weft.store.tables import Table
+
+PATH = "com.test/a"
+RULES = UrlRules()
+tokens = st.sampled_from(["a=1", "a=2", "b=1", "b=2", "c", "c=3"])
+queries = st.one_of(st.none(), st.lists(tokens, min_size=1, max_size=3).map("&".join))
+observations = st.lists(
+    st.builds(Observation, query=queries, fingerprint=st.integers(1, 3), at=st.integers(0, 3_000_000)),
+    max_size=14,
+    unique_by=(lambda each: each.query, lambda each: each.at),
+)
+
+
+def seen(found: list[Observation]) -> PathEvidence:
+    evidence = PathEvidence()
+    for each in found:
+        evidence = observe(evidence, each)
+    return evidence
+
+
+def rule_set(evidence: PathEvidence) -> RuleSet:
+    return RuleSet(
+        rules_of_path(PATH, evidence, [], NEVER_SAMPLED), {}, contradictions(evidence), frozenset(evidence.broken)
+    )
+
+
+@given(observations, st.randoms(use_true_random=False))
+def test_the_order_of_fetches_does_not_matter(found: list[Observation], random: object) -> None:
+    shuffled = list(found)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert rule_set(seen(found)) == rule_set(seen(shuffled))
+    assert storage.decode_path(storage.encode(seen(found))) == seen(found)
+
+
+@given(observations)
+def test_a_rule_for_a_parameter_has_no_contradiction(found: list[Observation]) -> None:
+    evidence = seen(found)
+    against = contradictions(evidence)
+    for names, rules in rule_set(evidence).path.items():
+        assert all(rule.values is not None for rule in rules) or names not in against
+
+
+@given(observations)
+def test_a_fetched_query_is_only_reduced_to_one_it_agrees_with_when_both_were_seen_together(
+    found: list[Observation],
+) -> None:
+    texts = {each.query: each.fingerprint for each in found}
+    rules = rule_set(seen(found))
+    for query, text in texts.items():
+        if query is None:
+            continue
+        page = RULES.identify(f"https://test.com/a?{query}")
+        reduced = reduce(page, rules)
+        if reduced is not None and len(reduced.rules) == 1:
+            target = reduced.page.uri.partition("?")[2] or None
+            assert texts.get(target, text) == text
+
+
+@given(observations, queries)
+def test_what_stands_for_others_stands_for_itself(found: list[Observation], query: str | None) -> None:
+    rules = rule_set(seen(found))
+    reduced = reduce(RULES.identify(f"https://test.com/a?{query or ''}"), rules)
+    assert reduced is None or reduce(reduced.page, rules) is None
+
+
+targets = st.sampled_from([f"/{path}{query}" for path in "abcdefg" for query in ("", "?s=1", "?s=2", "?s=3", "?t=1")])
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(st.sampled_from(["fetch", "find", "step"]), targets, st.booleans()), max_size=30))
+def test_hidden_links_are_never_lost(history: list[tuple[str, str, bool]]) -> None:
+    crawl = Learning()
+    for action, target, is_same in history:
+        if action == "fetch":
+            crawl.fetch(target, ord(target[1]) if is_same else 1000 + sum(map(ord, target)))
+        elif action == "find":
+            crawl.find(target)
+        else:
+            crawl.step()
+    uris = {uri: record for uri, record in records(crawl).items() if record.place is Place.HIDDEN}
+    assert all(record.canonical.encode() in records(crawl) for record in uris.values())
+    drop_all_rules(crawl)
+    crawl.step()
+    assert all(record.place is not Place.HIDDEN for record in records(crawl).values())
+
+
+def records(crawl: Learning) -> dict[bytes, LinkRecord]:
+    cells = crawl.store.scan_rows(Table.LINKS, b"l:")
+    return {cell.qualifier: decode_record(cell.value) for cell in cells if cell.family == LINK}
+
+
+def drop_all_rules(crawl: Learning) -> None:
+    batch = Batch()
+    for cell in list(crawl.store.scan(Table.LINKS, b"l:com.test", storage.EVIDENCE)):
+        batch.delete(Table.LINKS, cell.row, cell.family, cell.qualifier)
+    batch.put(Table.LINKS, *storage.sweep_column(b"com.test", b""), b"")
+    crawl.store.write(batch, crawl.store.last_seq + 1)
+
+
+@given(st.integers(0, 2**32), st.sampled_from(["names", "values", "both"]))
+@settings(deadline=None, max_examples=6)
+def test_the_evidence_of_a_path_is_bounded_under_endless_parameters(seed: int, kind: str) -> None:
+    evidence = PathEvidence()
+    for n in range(300):
+        name = "p" if kind == "values" else f"p{seed + n}"
+        value = "1" if kind == "names" else f"{seed + n}"
+        evidence = observe(evidence, Observation(f"{name}={value}&q={n % 3}", 1 + n % 2, n))
+    assert len(evidence.observations) <= bounds.ANCHORS + bounds.RECENT
+    assert len({finding.names for finding in evidence.findings}) <= bounds.PARAMETERS
+    assert len(evidence.findings) <= bounds.PARAMETERS * (bounds.AGREEING + bounds.DIFFERING)
+
+
+def test_the_evidence_of_a_host_is_bounded_under_endless_paths_and_parameters() -> None:
+    host = votes.HostEvidence()
+    for n in range(600):
+        evidence = seen([Observation(None, n + 1, n), Observation(f"p{n % 200}=1", n + 1, n + 1)])
+        host = votes.cast(votes.seen_text(host, f"com.test/{n}", n % 300 + 1), f"com.test/{n}", evidence)
+    assert len(host.votes) <= votes.PARAMETERS
+    assert all(len(each) <= 2 * votes.VOTES for each in host.votes.values())
+    assert len(host.lately) <= votes.LATELY
+    assert len(host.soft) <= votes.SOFT
