@@ -322,7 +322,7 @@ def calendar(rng: random.Random) -> Server:
 
     def answer(path: str, given: list[tuple[str, str]], visit: int) -> Answer:
         asked = dict(given).get("month", str(first))
-        month = int(asked) if asked.isdigit() else first
+        month = int(asked) if asked.removeprefix("-").isdigit() else first
         near = [month + step for step in (-29, -13, -5, -1, 1, 7, 17, 31)]
         links = [(f"/cal?month={n}{view}", f"month {n}") for n in near for view in ("", "&view=month")]
         return page(f"month {month}", links)

@@ -137,6 +137,16 @@ def test_rejected_hosts_are_left_out_however_many(engine: Engine, mgmt: Mgmt, cr
     assert len(claimed(mgmt, crawler, 100).links) == 100
 
 
+def test_a_rejected_host_that_was_passed_goes_to_the_end_of_the_line(
+    engine: Engine, mgmt: Mgmt, crawler: Lease
+) -> None:
+    mgmt.add(links(4, each=2))
+    engine.clock.advance(1)
+    assert [one.web_host for one in claimed(mgmt, crawler, 1, {"h0", "h3"}).links] == ["h1"]
+    engine.clock.advance(1)
+    assert [one.web_host for one in claimed(mgmt, crawler, 3).links] == ["h2", "h3", "h0"]
+
+
 def test_a_deferred_host_waits_for_its_moment(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
     mgmt.add([link("a"), link("b")])
     mgmt.defer({"a": engine.clock.now() + 5000, "unknown": engine.clock.now() + 5000})
@@ -327,7 +337,9 @@ def test_releases_are_no_losses(mgmt: Mgmt, crawler: Lease) -> None:
         (one,) = claimed(mgmt, crawler).links
         assert mgmt.release(crawler, [one.doc_id, one.doc_id]) == 1
         assert mgmt.release(crawler, [one.doc_id]) == 0
-    assert states(mgmt) == ["pending"]
+    (one,) = claimed(mgmt, crawler).links
+    mgmt.lost(crawler, [(one.doc_id, one.claim)])
+    assert states(mgmt) == ["pending"], "this is the first loss"
     assert mgmt.table("link")[0]["chunk_id"] is None
 
 

@@ -79,6 +79,15 @@ def test_parameters_that_matter_only_together_are_kept() -> None:
     assert crawl.reduced("/map?x=3&y=4") == "/map?x=3&y=4"
 
 
+def test_a_rule_of_the_host_holds_only_beside_parameters_that_it_was_seen_beside() -> None:
+    crawl = Learning()
+    for n in range(6):
+        crawl.fetch(f"/{n}?page=2", 10 + n)
+        crawl.fetch(f"/{n}?page=2&ref=r{n}", 10 + n)
+    assert crawl.reduced("/new?page=7&ref=z") == "/new?page=7"
+    assert crawl.reduced("/new?view=grid&ref=z") == "/new?view=grid&ref=z"
+
+
 def test_parameters_that_always_come_together_are_learned_together() -> None:
     crawl = Learning()
     for n in range(6):

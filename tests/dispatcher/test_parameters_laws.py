@@ -48,6 +48,14 @@ def test_the_order_of_fetches_does_not_matter(found: list[Observation], random: 
     assert storage.decode_path(storage.encode(seen(found))) == seen(found)
 
 
+def test_at_one_moment_the_finding_that_says_no_stands_whichever_came_first() -> None:
+    first, other = Observation(None, 1, 0), Observation("a=1", 2, 5)
+    same = Observation("a=1", 1, 5)
+    for order in ([first, other, same], [first, same, other]):
+        assert rule_set(seen(order)).path == {}
+    assert rule_set(seen([first, other, Observation("a=1", 1, 6)])).path != {}
+
+
 @given(observations)
 def test_a_rule_for_a_parameter_has_no_contradiction(found: list[Observation]) -> None:
     evidence = seen(found)

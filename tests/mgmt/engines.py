@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import subprocess
 import tempfile
@@ -70,9 +71,9 @@ class Server:
         )
 
     def stop(self) -> None:
-        # The server's own object does not know one that was restarted.
+        # The wheel's own way to stop does not find a server that was restarted.
+        atexit.unregister(self._server._cleanup)
         self.control("stop", "-m", "fast")
-        self._server.cleanup()
         shutil.rmtree(self._directory, ignore_errors=True)
 
 

@@ -98,17 +98,17 @@ class Machine(RuleBasedStateMachine):
     @rule(which=st.lists(st.tuples(some, errors, st.integers(0, 3)), max_size=5))
     def report(self, which: list[tuple[int, str, int]]) -> None:
         results = [result for one in which if (result := self.result(*one))]
-        chunks = {result.doc_id: self.twin._state.links[result.doc_id].chunk_id for result in results}
-        self.all(lambda mgmt: mgmt.report(results))
-        answers = self.all(lambda mgmt: mgmt.report(results))  # the same answer, and nothing more happens
+        known = [self.twin._state.links[result.doc_id] for result in results]
+        chunks = {link.doc_id: link.chunk_id for link in known if link.state is LinkState.CRAWLING}
+        answers = self.all(lambda mgmt: mgmt.report(results))
+        assert self.all(lambda mgmt: mgmt.report(results)) == answers
         outcomes = self.all(lambda mgmt: mgmt.outcomes([result.doc_id for result in results]))
-        for result, taken in zip(results, answers, strict=True):
-            outcome = outcomes[result.doc_id]
-            if taken and outcome.replacement and chunks[result.doc_id] is not None:
+        for doc_id, outcome in outcomes.items():
+            if outcome.replacement:
                 self.saw(outcome.replacement)
-                instead = self.twin._state.links[outcome.replacement.doc_id]
-                if instead.claim == outcome.replacement.claim and instead.state is LinkState.CRAWLING:
-                    assert instead.chunk_id == chunks[result.doc_id], "a replacement keeps the chunk"
+                if doc_id in chunks:
+                    instead = self.twin._state.links[outcome.replacement.doc_id]
+                    assert instead.chunk_id == chunks[doc_id], "a replacement keeps the chunk"
 
     @rule(n=some, which=st.lists(some, max_size=3))
     def lost(self, n: int, which: list[int]) -> None:

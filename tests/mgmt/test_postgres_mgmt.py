@@ -7,6 +7,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import psycopg
 import pytest
@@ -18,8 +19,9 @@ from mgmt.breaking_proxy import BreakingProxy
 from mgmt.engines import Server
 from mgmt.mgmt_machine import Machine
 from weft.clock import ManualClock
+from weft.config import load
 from weft.config.index_sections import MgmtSettings
-from weft.errors import MgmtError, MgmtForeign, MgmtUnavailable
+from weft.errors import MgmtError, MgmtForeign, MgmtUnavailable, SettingsError
 from weft.mgmt.api import Mgmt
 from weft.mgmt.postgres import PostgresMgmt
 from weft.mgmt.sql.database import Transaction
@@ -211,6 +213,17 @@ def test_the_database_itself_refuses_states_that_cannot_be(mgmt: PostgresMgmt, c
     mgmt.claim(mgmt.register(NodeType.CRAWLER, "c:1"))
     with pytest.raises(MgmtError, match="violates check constraint"):
         mgmt._database.write(lambda tx: tx.run(change))
+
+
+def test_a_url_that_would_not_fit_the_index_is_refused_by_the_settings(mgmt: PostgresMgmt, tmp_path: Path) -> None:
+    random = Random(1)
+    uri = "com.example/" + "".join(random.choice("abcdefghijklmnopqrstuvwxyz0123456789%-_.") for _ in range(2588))
+    assert mgmt.add([NewLink(uri, f"https://{uri}", "example.com")]) == 1
+    assert mgmt.add([NewLink(uri, f"https://{uri}", "example.com")]) == 0
+    sets = ['mgmt.url="postgresql:///weft"', "url.max_length=2600"]
+    assert load(tmp_path, {}, sets).settings.url.max_length == len(uri)
+    with pytest.raises(SettingsError, match=r"url\.max_length: expected at most 2600 characters because of mgmt\.url"):
+        load(tmp_path, {}, [sets[0], "url.max_length=2601"])
 
 
 def test_leases_are_judged_by_the_databases_clock(mgmt: PostgresMgmt, monkeypatch: pytest.MonkeyPatch) -> None:

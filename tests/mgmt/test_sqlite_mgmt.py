@@ -163,7 +163,7 @@ def test_links_and_chunks_cannot_be_deleted(mgmt: SqliteMgmt, relation: str) -> 
     [
         "UPDATE link SET state = 'fetched'",
         "UPDATE link SET state = 'crawled'",
-        "UPDATE link SET chunk_id = 99",
+        "UPDATE link SET chunk_id = 99 WHERE state = 'crawling'",
         "UPDATE crawler SET c_task = 'crawled'",
         "UPDATE crawler SET crawling = -1",
         "UPDATE host SET health = 'fine'",

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from weft.config.settings import Settings
 from weft.errors import SettingsError
 
+LONGEST_IN_POSTGRESQL = 2600
+"""Links are found by their uri, and PostgreSQL's index holds no longer keys."""
+
 
 def check_together(settings: Settings, places: Mapping[str, str]) -> None:
     """Refuse values that are fine alone but not together; `places` says where each one stands."""
@@ -18,6 +21,9 @@ def check_together(settings: Settings, places: Mapping[str, str]) -> None:
     lease, heartbeat = settings.mgmt.lease, settings.mgmt.heartbeat
     if lease <= heartbeat:
         raise _conflict(("mgmt.lease", "mgmt.heartbeat"), places, f"more than {heartbeat} seconds", lease)
+    if settings.mgmt.url.startswith("postgresql:") and settings.url.max_length > LONGEST_IN_POSTGRESQL:
+        pair = ("url.max_length", "mgmt.url")
+        raise _conflict(pair, places, f"at most {LONGEST_IN_POSTGRESQL} characters", settings.url.max_length)
 
 
 def _conflict(pair: tuple[str, str], places: Mapping[str, str], expected: str, found: float) -> SettingsError:

@@ -164,7 +164,7 @@ class IndexService:
         step = self._dispatcher.step(self._scope, room)
         self._outstanding += step.given
         self.tally.given += step.given
-        return bool(step.given or step.hidden)
+        return bool(step.given or step.hidden or step.looked_at)
 
     def _keep_lease(self) -> None:
         now = self._clock.now()

@@ -14,7 +14,7 @@ from weft.dispatcher.parameters.evidence import Observation, PathEvidence, break
 from weft.dispatcher.parameters.filtering import ByHand, Reduced, RuleSet, reduce
 from weft.dispatcher.parameters.query import LONGEST_QUERY, Names, host_of, path_of, query_of
 from weft.dispatcher.parameters.rules import Rule, contradictions, rules_of_host, rules_of_path
-from weft.dispatcher.parameters.votes import PATHS, HostEvidence, cast, seen_text
+from weft.dispatcher.parameters.votes import PATHS, HostEvidence, Pair, cast, seen_text
 from weft.linkindex.cells import Cells
 from weft.model.url import PageUrl
 from weft.store.api import Column, Reader
@@ -48,6 +48,7 @@ class ParameterRound:
         self._hosts: dict[Place, HostEvidence] = {}
         self._host_rules: dict[Place, dict[Names, list[Rule]]] = {}
         self._path_rules: dict[Place, dict[Names, list[Rule]]] = {}
+        self._differing: dict[Place, dict[Names, frozenset[Pair]]] = {}
         self._saved: Counter[tuple[bytes, Rule]] = Counter()
         self._now = 0
 
@@ -113,6 +114,7 @@ class ParameterRound:
         if host.paths <= PATHS or self.path(domain, path) is not None:
             self._paths[domain, path] = evidence
             self._path_rules.pop((domain, path), None)
+            self._differing.pop((domain, path), None)
         if host != self.host(domain, name):
             if host.soft != self.host(domain, name).soft:
                 self._path_rules.clear()
@@ -130,8 +132,11 @@ class ParameterRound:
         host = self._rules_of_host(domain, host_of(path))
         if evidence is None:
             return RuleSet({}, host, {}, frozenset(), by_hand)
+        place = domain, path
+        if place not in self._differing:
+            self._differing[place] = contradictions(evidence)
         broken = frozenset(evidence.broken)
-        return RuleSet(self._rules_of_path(domain, path), host, contradictions(evidence), broken, by_hand)
+        return RuleSet(self._rules_of_path(domain, path), host, self._differing[place], broken, by_hand)
 
     def _rules_of_path(self, domain: bytes, path: str) -> dict[Names, list[Rule]]:
         place = domain, path
