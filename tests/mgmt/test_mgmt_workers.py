@@ -6,12 +6,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from mgmt.audit import audit
+from weft.errors import LeaseLost
 from weft.mgmt.postgres import PostgresMgmt
 from weft.mgmt.sql.mgmt import SqlMgmt
 from weft.mgmt.sqlite import SqliteMgmt
@@ -142,3 +146,32 @@ def test_sixteen_workers_at_once(another: Callable[[], SqlMgmt]) -> None:
     assert set(work.taken.values()) == {1}, "one result of each link is taken"
     audit(watcher)
     watcher.close()
+
+
+def test_calls_about_the_same_links_at_once(another: Callable[[], SqlMgmt]) -> None:
+    """Two spiders report what a crawler gives back, hands on and calls lost, while another takes it for dead."""
+    planes = [another() for _ in range(6)]
+    first = planes[0]
+    first.add([NewLink(f"h{n % 7}/{n}", f"https://h{n % 7}/{n}", f"h{n % 7}") for n in range(400)])
+    with ThreadPoolExecutor(len(planes)) as threads:
+        for number in range(25):
+            crawler = first.register(NodeType.CRAWLER, "crawler:1")
+            chunk = first.claim(crawler, 12)
+            assert chunk is not None
+            results = [result(link, Random(number)) for link in chunk.links]
+            claims = [(link.doc_id, link.claim) for link in chunk.links]
+            calls = [
+                partial(planes[0].report, results),
+                partial(planes[1].report, results[::-1]),
+                partial(planes[2].release, crawler, [doc_id for doc_id, _ in claims[::2]]),
+                partial(planes[3].lost, crawler, claims[::3]),
+                partial(planes[4].linger, crawler),
+                partial(planes[5].register, NodeType.CRAWLER, "crawler:1" if number % 3 else "crawler:2"),
+            ]
+            Random(number).shuffle(calls)
+            for done in [threads.submit(call) for call in calls]:
+                with suppress(LeaseLost):
+                    done.result(timeout=60)
+            audit(first)
+    for mgmt in planes:
+        mgmt.close()

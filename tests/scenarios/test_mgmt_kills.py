@@ -136,6 +136,9 @@ def test_a_database_that_falls_over_loses_nothing(crew: Crew, postgres_server: S
     fill(mgmt, 3000)
     for number in range(WORKERS):
         crew.start(f"worker:{number}")
+    until = time.monotonic() + PATIENCE
+    while len(mgmt.nodes()) < WORKERS and time.monotonic() < until:
+        time.sleep(0.02)  # one that only starts may fail: it has promised nothing yet
     for _ in range(3):
         before = mgmt.counts().links["crawled"]
         until = time.monotonic() + PATIENCE

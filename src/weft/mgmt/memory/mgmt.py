@@ -63,7 +63,7 @@ class MemoryMgmt(MemoryNodes):
 
     def open_robots(self, crawler: Lease, urls: Mapping[str, str]) -> dict[str, ClaimedLink]:
         self._alive(crawler)
-        opened = {origin: self._open_robots(crawler, origin, url) for origin, url in urls.items()}
+        opened = {origin: self._open_robots(crawler, origin, url) for origin, url in sorted(urls.items())}
         return {origin: link for origin, link in opened.items() if link is not None}
 
     def _open_robots(self, crawler: Lease, origin: str, url: str) -> ClaimedLink | None:

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from weft.mgmt import rules
-from weft.mgmt.sql.database import Transaction
+from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.leases import alive
 from weft.mgmt.transitions import Cause, link_after
 from weft.mgmt.values import Address, ClaimedLink, Details, DocId, Lease, LinkKind, LinkState, NodeId, Robots, Site
@@ -19,8 +19,7 @@ WHERE kind = 'robots' AND uri {among origins} ORDER BY "index" {lock}
 """
 _NEW_ROBOTS: Final = """
 INSERT INTO link (link, kind, uri, web_host)
-SELECT url, 'robots', origin, web_host FROM {rows origin:text url:text web_host:text} AS given
-WHERE NOT EXISTS (SELECT 1 FROM link WHERE link.uri = given.origin AND link.kind = 'robots')
+SELECT url, 'robots', origin, web_host FROM {rows origin:text url:text web_host:text} AS given WHERE true
 ORDER BY origin ON CONFLICT (uri, kind) DO NOTHING
 """
 _OPEN_ROBOTS: Final = """
@@ -81,17 +80,12 @@ def details(tx: Transaction, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
 
 def open_robots(tx: Transaction, crawler: Lease, urls: Mapping[str, str]) -> dict[str, ClaimedLink]:
     alive(tx, crawler)
-    if not urls:
-        return {}
-    given = [[origin, url, rules.host_in(url)] for origin, url in urls.items()]
-    tx.run(_NEW_ROBOTS, rows=given)
     opened, changes = {}, []
-    for origin, doc_id, url, state, node, claim in tx.rows(_FIND_ROBOTS, origins=sorted(urls)):
-        wanted = urls[origin]
+    for origin, doc_id, url, state, node, claim in _robots_links(tx, urls):
+        wanted, host = urls[origin], rules.host_in(urls[origin])
         is_crawling = state == LinkState.CRAWLING
         if is_crawling and node != crawler.node:
             continue
-        host = rules.host_in(wanted)
         if is_crawling and url == wanted:
             opened[origin] = ClaimedLink(doc_id, url, host, claim)
             continue
@@ -101,6 +95,16 @@ def open_robots(tx: Transaction, crawler: Lease, urls: Mapping[str, str]) -> dic
     if changes:
         tx.run(_OPEN_ROBOTS, rows=changes)
     return opened
+
+
+def _robots_links(tx: Transaction, urls: Mapping[str, str]) -> list[Row]:
+    """Of all these origins, locked; those that are missing are made."""
+    found = tx.rows(_FIND_ROBOTS, origins=sorted(urls)) if urls else []
+    missing = sorted(urls.keys() - {row[0] for row in found})
+    if missing:
+        tx.run(_NEW_ROBOTS, rows=[[origin, urls[origin], rules.host_in(urls[origin])] for origin in missing])
+        found += tx.rows(_FIND_ROBOTS, origins=missing)
+    return found
 
 
 def save_robots(tx: Transaction, robots: Sequence[Robots]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from weft.errors import MgmtError
@@ -35,8 +35,7 @@ SLICE: Final = 1000
 _ADD: Final = """
 INSERT INTO link (link, kind, uri, web_host, priority, known_etag, known_modified)
 SELECT url, 'page', uri, web_host, priority, etag, last_modified
-FROM {rows uri:text url:text web_host:text priority:int etag:text last_modified:text} AS given
-WHERE NOT EXISTS (SELECT 1 FROM link WHERE link.uri = given.uri AND link.kind = 'page')
+FROM {rows uri:text url:text web_host:text priority:int etag:text last_modified:text} AS given WHERE true
 ON CONFLICT (uri, kind) DO NOTHING RETURNING web_host
 """
 
@@ -45,7 +44,13 @@ _EMPTY_CRAWLER: Final = """
 INSERT INTO crawler (chunk_id, c_host, c_task, crawling, finished) VALUES (:chunk, :address, 'crawled', 0, 0)
 """
 
-_HELD: Final = """SELECT "index" FROM link WHERE node = :node AND state = 'crawling'"""
+# A page that is crawling is in a chunk that is, so it needs no index of its own.
+_HELD: Final = """
+SELECT "index" FROM link WHERE state = 'crawling' AND chunk_id IN (
+    SELECT chunk_id FROM crawler JOIN host ON host.host = crawler.c_host
+    WHERE host."index" = :node AND crawler.c_task = 'crawling')
+UNION ALL SELECT "index" FROM link WHERE node = :node AND state = 'crawling' AND kind = 'robots'
+"""
 
 _KNOWN: Final = """SELECT "index" FROM link WHERE "index" {in ids}"""
 
@@ -91,19 +96,29 @@ def add(tx: Transaction, ledger: Ledger, links: Sequence[NewLink | Reopen]) -> i
     # In the order given, so that indexes follow it; two that insert the same uris in different orders would deadlock.
     tx.serialise(ADDING)
     new: Counter[str] = Counter()
-    first: dict[str, NewLink | Reopen] = {}
-    for link in links:
-        first.setdefault(link.uri, link)
-    once = list(first.values())
-    for start in range(0, len(once), SLICE):
-        rows = [
-            [link.uri, link.url, link.web_host, link.priority, link.etag, link.last_modified]
-            for link in once[start : start + SLICE]
-        ]
-        new.update(web_host for (web_host,) in tx.rows(_ADD, rows=rows))
+    for start in range(0, len(links), SLICE):
+        new.update(_insert(tx, links[start : start + SLICE]))
     for web_host, count in new.items():
         ledger.known(web_host, count)
     return new.total()
+
+
+def _insert(tx: Transaction, links: Sequence[NewLink | Reopen]) -> Iterator[str]:
+    """The web hosts of those that were not known."""
+    known = find(tx, [link.uri for link in links])
+    unknown: dict[str, NewLink | Reopen] = {}
+    for link in links:
+        if link.uri not in known:
+            unknown.setdefault(link.uri, link)
+    rows = [
+        [link.uri, link.url, link.web_host, link.priority, link.etag, link.last_modified] for link in unknown.values()
+    ]
+    return (web_host for (web_host,) in tx.rows(_ADD, rows=rows)) if rows else iter(())
+
+
+def find(tx: Transaction, uris: Iterable[str]) -> dict[str, DocId]:
+    """The indexes of pages that are known."""
+    return {uri: doc_id for doc_id, uri in tx.rows(_FIND, uris=sorted(set(uris)))}
 
 
 def claim(tx: Transaction, ledger: Ledger, crawler: Lease, limit: int, reject: Collection[str]) -> Chunk | None:
@@ -190,7 +205,7 @@ def lost(tx: Transaction, ledger: Ledger, crawler: Lease, links: Sequence[tuple[
 
 def reopen(tx: Transaction, ledger: Ledger, wanted: Sequence[Reopen]) -> list[bool]:
     tx.serialise(ADDING)
-    indexes = {uri: doc_id for doc_id, uri in tx.rows(_FIND, uris=sorted({one.uri for one in wanted}))}
+    indexes = find(tx, [one.uri for one in wanted])
     add(tx, ledger, [one for one in wanted if one.uri not in indexes])
     known = lock_links(tx, indexes.values())
     built = _built(tx, known.values())

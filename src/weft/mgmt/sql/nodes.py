@@ -23,7 +23,8 @@ _BY_INDEX: Final = f'SELECT {_COLUMNS} FROM host WHERE "index" = :node {{lock}}'
 _LIVING: Final = f"SELECT {_COLUMNS} FROM host WHERE state <> 'offline' ORDER BY \"index\""  # noqa: S608
 _ALL: Final = f"""
 SELECT {_COLUMNS},
-    (SELECT count(*) FROM link WHERE link.node = host."index" AND link.state = 'crawling')
+    (SELECT COALESCE(sum(crawling), 0) FROM crawler WHERE c_host = host.host AND c_task = 'crawling')
+    + (SELECT count(*) FROM link WHERE node = host."index" AND link.state = 'crawling' AND kind = 'robots')
     + (SELECT count(*) FROM index_builder WHERE ib_host = host.host AND ib_task <> 'built' AND ib_task = 'building')
     + placed - acknowledged
 FROM host ORDER BY "index"
@@ -164,7 +165,7 @@ def void(tx: Transaction, ledger: Ledger, node: KnownNode, cause: Cause) -> None
 
 
 def nodes(tx: Transaction, settings: MgmtSettings) -> list[Node]:
-    return [_shown(_node(row), row[8], tx.now, settings) for row in tx.rows(_ALL)]
+    return [_shown(_node(row), int(row[8]), tx.now, settings) for row in tx.rows(_ALL)]
 
 
 def _shown(node: KnownNode, holds: int, now: int, settings: MgmtSettings) -> Node:

@@ -35,6 +35,8 @@ _PRAGMAS: Final = (
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -65536",
     "PRAGMA mmap_size = 268435456",
+    # A claim or a report changes a page or two per link, many of them again soon: move them home rarely.
+    "PRAGMA wal_autocheckpoint = 8192",
 )
 
 

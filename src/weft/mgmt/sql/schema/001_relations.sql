@@ -59,7 +59,7 @@ CREATE TABLE link (
     CHECK ((chunk_id IS NOT NULL) = (kind = 'page' AND state <> 'pending'))
 );
 CREATE INDEX link_pending ON link (web_host, priority, "index") WHERE state = 'pending' AND kind = 'page';
-CREATE INDEX link_crawling ON link (node) WHERE state = 'crawling';
+CREATE INDEX link_robots ON link (node) WHERE state = 'crawling' AND kind = 'robots';
 CREATE INDEX link_chunk ON link (chunk_id) WHERE chunk_id IS NOT NULL;
 
 -- `crawling` and `finished` count the chunk's links until it is crawled; `offered` is 1 while it waits for a builder.
