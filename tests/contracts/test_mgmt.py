@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from mgmt.engines import Engine
@@ -159,9 +160,34 @@ def test_a_deferred_host_waits_for_its_moment(engine: Engine, mgmt: Mgmt, crawle
     assert [one.web_host for one in claimed(mgmt, crawler).links] == ["a", "unknown"]
 
 
+@pytest.mark.parametrize("status", [503, 0])
+def test_a_host_that_asks_us_to_wait_is_not_claimed_before(
+    engine: Engine, mgmt: Mgmt, crawler: Lease, status: int
+) -> None:
+    """Known with the result, whoever dies next."""
+    mgmt.add([link("a"), link("a", 1), link("b"), link("b", 1)])
+    one, other = claimed(mgmt, crawler, 2).links
+    busy = archived(one, status=status) if status else failed(one)
+    mgmt.report([msgspec.structs.replace(busy, retry_after=60_000), archived(other)])
+    for wait, hosts in ((0.0, ["b"]), (59.9, ["b"]), (0.1, ["a", "b"])):
+        engine.clock.advance(wait)
+        # Anew, so that what it held is pending again.
+        crawler = mgmt.register(NodeType.CRAWLER, crawler.address)
+        assert sorted(one.web_host for one in claimed(mgmt, crawler).links) == hosts
+
+
+def test_nobody_makes_us_wait_for_more_than_a_day(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a"), link("a", 1)])
+    mgmt.report([msgspec.structs.replace(archived(claimed(mgmt, crawler, 1).links[0]), retry_after=10**12)])
+    assert mgmt.claim(crawler) is None
+    engine.clock.advance(86_400)
+    crawler = mgmt.register(NodeType.CRAWLER, crawler.address)
+    assert claimed(mgmt, crawler).links
+
+
 def test_details_tell_what_a_fetch_needs(mgmt: Mgmt, crawler: Lease) -> None:
-    mgmt.set_site(Site(name="example.com", settings={"headers": {"X": "1"}, "verify": False, "depth": 3}))
-    mgmt.set_site(Site(name="www.example.com", settings={"verify": True, "auth": "secret"}))
+    mgmt.set_sites([Site(name="example.com", settings={"headers": {"X": "1"}, "verify": False, "depth": 3})])
+    mgmt.set_sites([Site(name="www.example.com", settings={"verify": True, "auth": "secret"})])
     mgmt.add([link("www.example.com:8080", etag='"e"', last_modified="yesterday"), link("z")])
     one, other = claimed(mgmt, crawler).links
     mgmt.report([archived(other)])
@@ -758,10 +784,10 @@ def test_nodes_tell_what_they_hold(engine: Engine, mgmt: Mgmt, crawler: Lease, b
 
 def test_sites_are_remembered_by_name(mgmt: Mgmt) -> None:
     site = Site(name="b.com", scope="domains", seeds=["https://b.com/"], settings={"depth": 3, "headers": {"A": "é"}})
-    mgmt.set_site(site)
-    mgmt.set_site(Site(name="a.com", is_excluded=True))
+    mgmt.set_sites([site])
+    mgmt.set_sites([Site(name="a.com", is_excluded=True)])
     assert mgmt.sites() == [Site(name="a.com", is_excluded=True), site]
-    mgmt.set_site(Site(name="b.com"))
+    mgmt.set_sites([Site(name="b.com")])
     assert mgmt.sites()[1] == Site(name="b.com")
     assert mgmt.table("site")[0]["is_excluded"] is True
 

@@ -78,7 +78,13 @@ class Machine(RuleBasedStateMachine):
         doc_id, claim = self.claims[-1 - n % len(self.claims)]
         position = None if error else WarcPosition("spider:1", "a.warc.gz", doc_id * 1000 + claim, 10)
         return Result(
-            doc_id=doc_id, claim=claim, status=0 if error else 200, error=error, position=position, ended=ended
+            doc_id=doc_id,
+            claim=claim,
+            status=0 if error else 200,
+            error=error,
+            position=position,
+            ended=ended,
+            retry_after=2000 if ended == 3 else 0,
         )
 
     def saw(self, *links: Any) -> None:
@@ -214,7 +220,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(host=st.sampled_from(HOSTS), verify=st.booleans())
     def set_site(self, host: str, verify: bool) -> None:
-        self.all(lambda mgmt: mgmt.set_site(Site(name=host, settings={"verify": verify, "depth": 3})))
+        self.all(lambda mgmt: mgmt.set_sites([Site(name=host, settings={"verify": verify, "depth": 3})]))
         self.all(lambda mgmt: mgmt.details([doc_id for doc_id, _ in self.claims]))
 
     @invariant()

@@ -145,7 +145,8 @@ class Nodes(Protocol):
 class Sites(Protocol):
     def sites(self) -> list[Site]: ...
 
-    def set_site(self, site: Site) -> None: ...
+    def set_sites(self, sites: Sequence[Site]) -> None:
+        """All or none of them; one that is there is replaced."""
 
 
 class Mgmt(Links, WebHosts, Building, Nodes, Sites, Protocol):

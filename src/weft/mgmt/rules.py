@@ -18,6 +18,7 @@ ALONE_AFTER: Final = 3
 """Lost leases of a chunk's builders after which it is given out alone: it may be what kills them."""
 MOST_LOST_LEASES: Final = 6
 MOST_BUILD_ERRORS: Final = 3
+RETRY_AFTER_MOST: Final = 24 * 3_600_000
 ROBOTS_AGE: Final = 24 * 3_600_000
 SLOTS: Final = 256
 NO_SLOT: Final = -1
@@ -113,6 +114,11 @@ def fetch_settings(web_host: str, sites: Mapping[str, Mapping[str, object]]) -> 
 def host_in(url: str) -> str:
     """The web host of a serialised URL, which has no userinfo and no default port."""
     return url.split("/", 3)[2]
+
+
+def asked_again(result: Result, now: int) -> int:
+    """When a server that asked us to wait may be asked again."""
+    return now + min(result.retry_after, RETRY_AFTER_MOST)
 
 
 def robots_expiry(result: Result, now: int) -> int:

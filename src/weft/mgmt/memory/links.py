@@ -105,9 +105,8 @@ class MemoryLinks(MemoryResults):
         return self._state.chunks[link.chunk_id].built is BuilderTask.BUILT and link.result.ended <= after
 
     def defer(self, until: Mapping[str, int]) -> None:
-        for host, moment in until.items():
-            known = self._state.web_hosts.setdefault(host, WebHost(moment))
-            known.ready_at = max(known.ready_at, moment)
+        for web_host, moment in until.items():
+            self._state.defer(web_host, moment)
 
     def linger(self, crawler: Lease) -> int:
         self._alive(crawler)

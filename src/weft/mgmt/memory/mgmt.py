@@ -158,8 +158,8 @@ class MemoryMgmt(MemoryNodes):
     def sites(self) -> list[Site]:
         return [self._state.sites[name] for name in sorted(self._state.sites)]
 
-    def set_site(self, site: Site) -> None:
-        self._state.sites[site.name] = site
+    def set_sites(self, sites: Sequence[Site]) -> None:
+        self._state.sites.update((site.name, site) for site in sites)
 
     def counts(self) -> Counts:
         pages = [link for link in self._state.links.values() if not link.is_robots]

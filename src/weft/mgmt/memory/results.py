@@ -49,6 +49,10 @@ class MemoryResults(MemoryBase):
                 link.replacement = self._replace(link, link.chunk_id, link.result.error)
         for chunk in dict.fromkeys(link.chunk_id for link in ended):
             self._seal(chunk)
+        now = self._clock.now()
+        for link in ended:
+            if link.result is not None and link.result.retry_after:
+                self._state.defer(link.web_host, rules.asked_again(link.result, now))
 
     def _keep_robots(self, origin: str, result: Result) -> None:
         now = self._clock.now()

@@ -126,6 +126,10 @@ class State:
         self.chunks[chunk.id] = chunk
         return chunk
 
+    def defer(self, web_host: str, until: int) -> None:
+        known = self.web_hosts.setdefault(web_host, WebHost(until))
+        known.ready_at = max(known.ready_at, until)
+
     def put(self, link: HeldLink, chunk: ChunkId | None) -> None:
         """Into this chunk, out of any other."""
         if link.chunk_id is not None:

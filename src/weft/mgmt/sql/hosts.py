@@ -172,12 +172,14 @@ def sites(tx: Transaction) -> list[Site]:
     ]
 
 
-def set_site(tx: Transaction, site: Site) -> None:
-    tx.run(
-        _SET_SITE,
-        name=site.name,
-        scope=site.scope,
-        is_excluded=int(site.is_excluded),
-        seeds=msgspec.json.encode(site.seeds).decode(),
-        settings=msgspec.json.encode(site.settings).decode(),
-    )
+def set_sites(tx: Transaction, sites: Sequence[Site]) -> None:
+    # In one order, so that two who set the same sites do not wait for each other.
+    for site in sorted(sites, key=lambda site: site.name):
+        tx.run(
+            _SET_SITE,
+            name=site.name,
+            scope=site.scope,
+            is_excluded=int(site.is_excluded),
+            seeds=msgspec.json.encode(site.seeds).decode(),
+            settings=msgspec.json.encode(site.settings).decode(),
+        )

@@ -32,6 +32,12 @@ UPDATE pending_host SET pending = pending_host.pending - given.taken, ready_at =
 {from} WHERE pending_host.web_host = given.web_host
 """
 
+_DEFER = """
+INSERT INTO pending_host (web_host, pending, ready_at)
+SELECT web_host, 0, until FROM {rows web_host:text until:int} AS given WHERE true ORDER BY web_host
+ON CONFLICT (web_host) DO UPDATE SET ready_at = excluded.ready_at WHERE pending_host.ready_at < excluded.ready_at
+"""
+
 _TALLIES = """
 INSERT INTO tally (part, name, count)
 SELECT :part, name, count FROM {rows name:text count:int} AS given WHERE true ORDER BY name
@@ -47,6 +53,7 @@ class Ledger:
         self._finished: Counter[ChunkId] = Counter()
         self._more: Counter[str] = Counter()
         self._fewer: Counter[str] = Counter()
+        self._deferred: dict[str, int] = {}
         self._tallies: Counter[str] = Counter()
 
     def known(self, web_host: str, links: int) -> None:
@@ -77,6 +84,10 @@ class Ledger:
         if state is LinkState.ERROR:
             self._tallies[f"error:{error}"] -= 1
 
+    def deferred(self, web_host: str, until: int) -> None:
+        """No link of this web host is claimed before that moment."""
+        self._deferred[web_host] = max(until, self._deferred.get(web_host, 0))
+
     def moved_on(self, chunk: ChunkId, links: int) -> None:
         """Finished links left an unfinished chunk."""
         self._finished[chunk] -= links
@@ -92,6 +103,7 @@ class Ledger:
         if chunks := self._chunk_changes():
             tx.change(_CHUNKS, "chunk_id:int crawling:int finished:int", chunks)
         self.settle_hosts(tx)
+        _write(tx, _DEFER, sorted(map(list, self._deferred.items())))
         _write(tx, _TALLIES, sorted([name, count] for name, count in self._tallies.items() if count), part=tx.part)
 
     def settle_hosts(self, tx: Transaction) -> None:

@@ -68,12 +68,6 @@ FROM {rows doc_id:int url:text web_host:text priority:int etag:text last_modifie
 WHERE link."index" = given.doc_id
 """
 
-_DEFER: Final = """
-INSERT INTO pending_host (web_host, pending, ready_at)
-SELECT web_host, 0, until FROM {rows web_host:text until:int} AS given WHERE true ORDER BY web_host
-ON CONFLICT (web_host) DO UPDATE SET ready_at = excluded.ready_at WHERE pending_host.ready_at < excluded.ready_at
-"""
-
 _UNFINISHED: Final = """
 SELECT chunk_id FROM crawler WHERE c_host = :address AND c_task = 'crawling' AND finished > 0 ORDER BY chunk_id {lock}
 """
@@ -233,9 +227,9 @@ def _reopened(ledger: Ledger, link: KnownLink, wanted: Reopen) -> list[object]:
     return [link.doc_id, wanted.url, wanted.web_host, wanted.priority, wanted.etag, wanted.last_modified]
 
 
-def defer(tx: Transaction, until: Mapping[str, int]) -> None:
-    if until:
-        tx.run(_DEFER, rows=sorted(map(list, until.items())))
+def defer(tx: Transaction, ledger: Ledger, until: Mapping[str, int]) -> None:
+    for web_host, moment in until.items():
+        ledger.deferred(web_host, moment)
 
 
 def linger(tx: Transaction, ledger: Ledger, crawler: Lease) -> int:

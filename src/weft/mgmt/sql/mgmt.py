@@ -90,7 +90,7 @@ class SqlMgmt:
         return self._counted(of_links.reopen, wanted)
 
     def defer(self, until: Mapping[str, int]) -> None:
-        self._write(of_links.defer, until)
+        self._counted(of_links.defer, until)
 
     def linger(self, crawler: Lease) -> int:
         return self._counted(of_links.linger, crawler)
@@ -174,8 +174,8 @@ class SqlMgmt:
     def sites(self) -> list[Site]:
         return self._read(of_hosts.sites)
 
-    def set_site(self, site: Site) -> None:
-        self._write(of_hosts.set_site, site)
+    def set_sites(self, sites: Sequence[Site]) -> None:
+        self._write(of_hosts.set_sites, sites)
 
     def counts(self) -> Counts:
         return self._read(of_tables.counts, self._settings)

@@ -134,6 +134,9 @@ def finish(tx: Transaction, ledger: Ledger, ended: Sequence[tuple[KnownLink, Res
     states = {link.doc_id: _state_after(link, result) for link, result in ended}
     failed = []
     for link, result in ended:
+        if result.retry_after:
+            # With the result, so that whoever dies next, the web host is not asked too early.
+            ledger.deferred(link.web_host, rules.asked_again(result, tx.now))
         if link.chunk_id is not None:
             ledger.finished(link.chunk_id, states[link.doc_id], result.error)
             if result.position is None and link.node is not None:

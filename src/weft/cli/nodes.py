@@ -1,0 +1,55 @@
+"""`weft nodes` and `weft retry`: weft's own processes, and what they could not do."""
+
+from __future__ import annotations
+
+import json
+
+import click
+import msgspec
+
+from weft.cli.control import control_plane
+from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.tables import aligned
+from weft.errors import NotKnown, UsageError
+
+
+@command("nodes")
+@click.option("--ask", type=click.Choice(["online", "paused", "draining"]), help="Ask the node at ADDRESS to be that.")
+@click.argument("address", required=False)
+@as_json
+@click.pass_obj
+def nodes(invocation: Invocation, ask: str | None, address: str | None, as_json: bool) -> None:
+    """List weft's own processes: what they are, how they are, what they hold."""
+    from weft.mgmt.values import NodeState
+
+    with control_plane(invocation) as mgmt:
+        found = [node for node in mgmt.nodes() if address in (None, node.address)]
+        if address and not found:
+            raise NotKnown(f"there is no node {address}")
+        if ask:
+            if not address:
+                raise UsageError(f"--ask {ask} needs the address of a node")
+            for node in found:
+                mgmt.ask(node.id, NodeState(ask))
+            found = [node for node in mgmt.nodes() if node.address == address]
+    if as_json:
+        click.echo(msgspec.json.encode({"count": len(found), "items": found}))
+        return
+    rows = [
+        (node.address, node.type, node.state, node.health, f"{node.seen / 1000:.0f}", str(node.holds)) for node in found
+    ]
+    for line in aligned(("node", "type", "state", "health", "seen s ago", "holds"), rows):
+        click.echo(line)
+
+
+@command("retry")
+@click.argument("chunks", nargs=-1, type=int, metavar="[CHUNK]...")
+@as_json
+@click.pass_obj
+def retry(invocation: Invocation, chunks: tuple[int, ...], as_json: bool) -> None:
+    """Offer chunks that could not be built to builders again; without CHUNK all of them."""
+    from weft.mgmt.values import ChunkId
+
+    with control_plane(invocation) as mgmt:
+        offered = mgmt.retry([ChunkId(chunk) for chunk in chunks] or None)
+    click.echo(json.dumps({"chunks": offered}) if as_json else f"{offered} chunks offered again")
