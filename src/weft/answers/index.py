@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self, TypeVar
 
+import msgspec
+
 from weft.answers.history import domain_history, page_history
+from weft.answers.near import fold as folded_items
+from weft.answers.near import near_items
 from weft.answers.objects import (
     Baseline,
     ChangeItem,
@@ -56,10 +60,20 @@ class Index:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def top(self, domain: str | None = None, *, limit: int = 20, cursor: str | None = None) -> Listing:
-        """The pages that are referenced by the most pages, of all or of one domain."""
-        if domain is not None:
-            return self._top_of(self._domain(domain), limit, cursor)
+    def top(
+        self, domain: str | None = None, *, limit: int = 20, cursor: str | None = None, fold: bool = False
+    ) -> Listing:
+        """The pages that are referenced by the most pages, of all or of one domain.
+
+        With `fold`, an answer has one item for those of its pages that say nearly the same.
+        """
+        answer = self._top_of(self._domain(domain), limit, cursor) if domain is not None else self._top(limit, cursor)
+        if not fold:
+            return answer
+        items = folded_items(self._view, answer.items)
+        return msgspec.structs.replace(answer, items=items, count=len(items))
+
+    def _top(self, limit: int, cursor: str | None) -> Listing:
         scan = self._view.rows_scan(Table.QUERY, b"t:")
         found = paged("top", scan, lambda cell: cell.row, _bounded(limit), cursor)
         items = self._top_items([split_descending(cell.row[2:]) for cell in found.items])
@@ -131,6 +145,7 @@ class Index:
             outlinkcount=record.outlinkcount if record else None,
             next_due=None,
             counting=self._view.counting,
+            near=near_items(self._view, page.uri) if info.docs else [],
         )
 
     def domains(self, by: str = "pages", *, limit: int = 20, cursor: str | None = None) -> Listing:

@@ -16,6 +16,22 @@ class TopItem(msgspec.Struct, frozen=True):
     crawled: bool
 
 
+class FoldedItem(TopItem, frozen=True):
+    """An item that stands for others that say nearly the same."""
+
+    near: list[str]
+    """Their URLs."""
+
+
+class NearItem(msgspec.Struct, frozen=True):
+    """A page that says nearly the same as another."""
+
+    uri: str
+    url: str
+    distance: int
+    """Bits of 64 in which their simhashes differ."""
+
+
 class LinkItem(msgspec.Struct, frozen=True):
     """A page that references, or is referenced, and with what words."""
 
@@ -80,7 +96,7 @@ class ChangeListing(Listing, frozen=True, kw_only=True):
     baseline: Baseline | None
 
 
-class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class PageAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seq: int
     uri: str
     url: str
@@ -95,6 +111,8 @@ class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
     outlinkcount: int | None
     next_due: str | None
     counting: str
+    near: list[NearItem] = []
+    """Pages that say nearly the same, the nearest first; absent if there is none."""
 
 
 def moment(milliseconds: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from weft.answers.objects import DomainListing, Listing
+from weft.answers.objects import DomainListing, FoldedItem, Listing, TopItem
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.tables import aligned
 from weft.errors import UsageError
@@ -26,13 +26,14 @@ def paging(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command("top")
 @click.option("--domain", metavar="DOMAIN", help="Only pages of this domain.")
+@click.option("--fold", is_flag=True, help="One line for pages of this answer that say nearly the same.")
 @paging
 @click.pass_obj
-def top(invocation: Invocation, domain: str | None, limit: int, cursor: str | None, as_json: bool) -> None:
+def top(invocation: Invocation, domain: str | None, fold: bool, limit: int, cursor: str | None, as_json: bool) -> None:
     """Print the pages that are referenced by the most pages."""
     with invocation.index() as index:
-        answer = index.top(domain, limit=limit, cursor=cursor)
-    rows = [(str(item.references), "yes" if item.crawled else "no", item.url) for item in answer.items]
+        answer = index.top(domain, limit=limit, cursor=cursor, fold=fold)
+    rows = [(str(item.references), "yes" if item.crawled else "no", _with_near(item)) for item in answer.items]
     of = f"pages of {answer.domain}" if isinstance(answer, DomainListing) else "pages"
     _tell(answer, as_json, ("references", "crawled", "url"), rows, f"{answer.total} {of} known")
 
@@ -66,7 +67,10 @@ def page(invocation: Invocation, url: str, as_json: bool) -> None:
         click.echo(msgspec.json.encode(answer))
         return
     for name, value in msgspec.to_builtins(answer).items():
-        if value is not None:
+        if name == "near":
+            alike = ", ".join(f"{item.url} (distance {item.distance})" for item in answer.near)
+            click.echo(f"{click.style('near-duplicates:', bold=True)} {alike}")
+        elif value is not None:
             shown = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
             click.echo(f"{click.style(f'{name:<13}', bold=True)} {shown}")
 
@@ -103,6 +107,12 @@ def changes(
     if answer.baseline:
         found += f"; history begins {answer.baseline.at} with {answer.baseline.references} references"
     _tell(answer, as_json, ("at", "change", "source", "target", "anchor"), rows, found)
+
+
+def _with_near(item: TopItem) -> str:
+    """The URL, and how many others it stands for."""
+    near = len(item.near) if isinstance(item, FoldedItem) else 0
+    return f"{item.url} (and {near} near-duplicates)" if near else item.url
 
 
 def _tell(answer: Listing, as_json: bool, header: Sequence[str], rows: Sequence[Sequence[str]], found: str) -> None:
