@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
 
 from weft.answers.objects import moment
+from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.tables import aligned
-from weft.cli.work import control_plane
 from weft.errors import NotKnown
 
 if TYPE_CHECKING:
     from weft.config import Settings
     from weft.dispatcher.records import LinkRecord
     from weft.mgmt.api import Mgmt
+    from weft.mgmt.values import Site
     from weft.model.url import PageUrl
     from weft.store.api import Reader
+
+MOST_HOPS: Final = 10
+"""Redirects of a chain that are shown."""
 
 
 @command("why")
@@ -31,11 +34,13 @@ def why(context: click.Context, url: str, as_json: bool) -> None:
 
     Exit code 1 if nothing is known of it.
     """
+    from weft.cli.explain_words import spoken
+
     invocation = context.ensure_object(Invocation)
     settings = invocation.load().settings
     page = rules_of(settings).identify_typed(url)
     with control_plane(invocation) as mgmt, invocation.reader() as reader:
-        facts = explained(reader, mgmt, settings, page, invocation.home.path)
+        facts = explained(reader, mgmt, settings, page)
     if as_json:
         click.echo(msgspec.json.encode(facts))
     else:
@@ -44,25 +49,33 @@ def why(context: click.Context, url: str, as_json: bool) -> None:
     context.exit(0 if facts["known"] else 1)
 
 
-def explained(reader: Reader, mgmt: Mgmt, settings: Settings, page: PageUrl, home: Path) -> dict[str, Any]:
+def explained(reader: Reader, mgmt: Mgmt, settings: Settings, page: PageUrl) -> dict[str, Any]:
     """All that decides about a URL."""
+    from weft.cli.explain_host import host_facts, robots_facts, sitemap_of
+    from weft.dispatcher import entered
     from weft.dispatcher.scope import Scope
 
     record = _record(reader, page)
     link = mgmt.known([page.uri]).get(page.uri)
     depth = record.depth if record else 0
-    verdict = Scope(mgmt.sites(), settings.dispatcher).judge(page, depth)
+    scope = Scope(mgmt.sites(), settings.dispatcher)
+    verdict = scope.judge(page, depth)
+    not_entered = "" if record or link else entered.refusal(reader, scope, page, settings.dispatcher.max_domains)
+    url = record.url if record else link.url if link else page.url
     return {
-        "url": record.url if record else page.url,
+        "url": url,
         "uri": page.uri,
         "domain": page.domain,
         "known": record is not None or link is not None,
         "scope": verdict.site.name if verdict.site else None,
-        "refusal": (record.reason if record and record.reason else verdict.reason) or None,
+        "refusal": (record.reason if record and record.reason else verdict.reason or not_entered) or None,
+        "budget": _budget(reader, verdict.site),
         "record": _told(record) if record else None,
+        "leads_to": _chain(reader, page, record),
+        "sitemap_of": sitemap_of(mgmt, settings, page._replace(url=url)),
         "control": msgspec.to_builtins(link) if link else None,
-        "robots": _robots(mgmt, settings, page),
-        "host": _host(home, page),
+        "robots": robots_facts(mgmt, settings, url),
+        "host": host_facts(mgmt, settings, url),
     }
 
 
@@ -87,70 +100,29 @@ def _told(record: LinkRecord) -> dict[str, Any]:
     return {"place": record.place.value, "depth": record.depth, **times, **others}
 
 
-def _robots(mgmt: Mgmt, settings: Settings, page: PageUrl) -> dict[str, Any] | None:
-    from urllib.parse import urlsplit
+def _chain(reader: Reader, page: PageUrl, record: LinkRecord | None) -> list[dict[str, Any]]:
+    """Where redirects lead, hop by hop; a loop ends where it closes."""
+    from weft.model.url import Uri, domain_of
 
-    from weft.config.agent import product_token
-    from weft.robots.policy import policy
-
-    parts = urlsplit(page.url)
-    origin = f"{parts.scheme}://{parts.netloc}"
-    known = mgmt.robots([origin]).get(origin)
-    if known is None:
-        return None
-    target = parts.path + (f"?{parts.query}" if parts.query else "")
-    decision = policy(known.status, known.body, product_token(settings.spider)).decide(target)
-    return {"origin": origin, "status": known.status, "allowed": decision.allowed, "line": decision.line_text}
-
-
-def _host(home: Path, page: PageUrl) -> dict[str, Any] | None:
-    from weft.dispatcher.scope import web_host_of
-    from weft.status_file import read_status
-
-    facts = read_status(home, "urlserver") or {}
-    host = web_host_of(page.url)
-    return next((queue for queue in facts.get("queues", []) if queue.get("host") == host), None)
+    seen: set[str] = {page.uri}
+    hops: list[dict[str, Any]] = []
+    while record is not None and record.location and "://" not in record.location and len(hops) < MOST_HOPS:
+        uri = Uri(record.location)
+        record = _record(reader, page._replace(uri=uri, domain=domain_of(uri)))
+        about = {} if record is None else {"status": record.status, "error": record.error}
+        hops.append({"uri": uri, **{name: value for name, value in about.items() if value}})
+        if uri in seen:
+            break
+        seen.add(uri)
+    return hops
 
 
-def spoken(facts: dict[str, Any]) -> list[str]:
-    """The same for people, from the general to the particular."""
-    lines = [f"{facts['url']} (uri {facts['uri']}, domain {facts['domain']})"]
-    if not facts["known"]:
-        lines.append("not known: no page that was crawled names it, and it was not added")
-    lines.append(f"scope: site {facts['scope']}" if facts["scope"] else "scope: out of scope, it belongs to no site")
-    if facts["refusal"] and facts["scope"]:
-        lines.append(f"not crawled: {facts['refusal']}")
-    record, control, robots, host = (facts[name] for name in ("record", "control", "robots", "host"))
-    if record:
-        lines += _record_lines(record)
-    if control:
-        lines.append("control plane: " + ", ".join(f"{k} {v}" for k, v in control.items() if v not in (None, "", 0)))
-    if robots:
-        verdict = "allowed" if robots["allowed"] else "refused"
-        lines.append(
-            f"robots.txt: {verdict}" + (f" by {robots['line']!r}" if robots["line"] else " (no line speaks of it)")
-        )
-    if host:
-        lines.append("host: " + ", ".join(f"{k} {v}" for k, v in host.items() if k != "host"))
-    return lines
+def _budget(reader: Reader, site: Site | None) -> dict[str, int] | None:
+    from weft.dispatcher.budgets import Budgets
+    from weft.dispatcher.scope import budget_of
 
-
-def _record_lines(record: dict[str, Any]) -> list[str]:
-    place = {
-        "new": "waits for its first turn",
-        "given": "is in the control plane's hands",
-        "due": f"is due again {record.get('due', '')}",
-        "hidden": "is not to be fetched",
-    }[record["place"]]
-    found = f"found {record.get('discovered', '')} on {record['source']}" if record.get("source") else "was added"
-    lines = [f"link: {place}; {found}; {record['depth']} hops away"]
-    if record.get("fetched"):
-        outcome = record.get("error") or f"status {record.get('status')}"
-        lines.append(f"last fetch: {record['fetched']}, {outcome}")
-    for name, words in (("location", "leads to"), ("canonical", "stands for itself as")):
-        if record.get(name):
-            lines.append(f"{words} {record[name]}")
-    return lines
+    budget = budget_of(site) if site else None
+    return None if site is None or budget is None else {"most": budget, "taken": Budgets(reader).taken(site.name)}
 
 
 @command("segment")

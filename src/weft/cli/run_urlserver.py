@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.invocation import Invocation, command
+from weft.cli.invocation import Invocation, command, rules_of
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Sequence
 
+    from weft.clock import Clock
     from weft.config import Settings
     from weft.mgmt.api import Mgmt
+    from weft.mgmt.values import Site
+    from weft.model.url import PageUrl
     from weft.urlserver.desk import RobotsPolicy
     from weft.urlserver.service import UrlServer
+    from weft.urlserver.sitemaps import Judge, Sitemaps
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +73,8 @@ async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, home: Pa
     from weft.urlserver.steady import SteadyClock
 
     clocks, control = Clocks(SystemClock(), SteadyClock()), Control()
-    desk = Desk(mgmt, clocks, robots_policy(settings), Placing(settings.urlserver))
+    sitemaps = sitemaps_in_scope(settings, mgmt, clocks.wall)
+    desk = Desk(mgmt, clocks, robots_policy(settings), Placing(settings.urlserver), sitemaps)
     async with Resolver(settings.urlserver, clocks.wall) as resolver:
         means = Means(settings, mgmt, control, desk, clocks)
         server = UrlServer(means, resolver, lambda seen: write_status(home, STATUS, msgspec.to_builtins(seen)))
@@ -87,6 +93,22 @@ def robots_policy(settings: Settings) -> RobotsPolicy:
 
     token = user_agent(settings.spider, __version__).partition("/")[0].partition(" ")[0]
     return RobotsPolicy(token, settings.limits.robots_bytes, round(settings.urlserver.crawl_delay_max * 1000))
+
+
+def sitemaps_in_scope(settings: Settings, mgmt: Mgmt, clock: Clock) -> Sitemaps:
+    from weft.dispatcher.scope import Scope, priority_of
+    from weft.urlserver.sitemaps import Sitemaps
+
+    def judging(sites: Sequence[Site]) -> Judge:
+        scope = Scope(sites, settings.dispatcher)
+
+        def judge(page: PageUrl) -> int | None:
+            site, refusal = scope.judge(page, depth=0)
+            return None if site is None or refusal else priority_of(site)
+
+        return judge
+
+    return Sitemaps(mgmt, rules_of(settings), settings.limits.robots_bytes, judging, clock)
 
 
 async def _until_stopped(server: UrlServer, address: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import os
 import socket
 from ipaddress import ip_address
 from typing import Final, Protocol
@@ -54,8 +55,10 @@ def open_listener(settings: Settings) -> socket.socket:
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
+        # Not error.strerror: Python appends the address to it.
+        reason = os.strerror(error.errno) if error.errno else error
         raise UsageError(
-            f"urlserver.listen: {address} cannot be listened at: {error.strerror or error}; expected a free port"
+            f"urlserver.listen: {address} cannot be listened at: {reason}; expected a free port"
         ) from error
 
 
@@ -96,16 +99,16 @@ def _answer(line: bytes, token: str, informant: Informant) -> Answer:
         return Answer(problem=str(error))
 
 
-def ask_host(settings: Settings, web_host: str, url: str) -> HostView:
-    """What the running URL server knows of a web host; raises NoUrlServer."""
-    answer = _ask(settings, Question(web_host=web_host, url=url, token=settings.spider.token))
+def ask_host(settings: Settings, web_host: str, url: str, address: str = "") -> HostView:
+    """What the URL server at `address`, by default that of the settings, knows of a web host; raises NoUrlServer."""
+    where = address or settings.urlserver.listen
+    answer = _ask(where, Question(web_host=web_host, url=url, token=settings.spider.token))
     if answer.host is None:
-        raise NoUrlServer(f"URL server {settings.urlserver.listen}: {answer.problem}")
+        raise NoUrlServer(f"URL server {where}: {answer.problem}")
     return answer.host
 
 
-def _ask(settings: Settings, question: Question) -> Answer:
-    address = settings.urlserver.listen
+def _ask(address: str, question: Question) -> Answer:
     try:
         with socket.create_connection(host_and_port(address), SECONDS) as connection:
             connection.sendall(msgspec.json.encode(question) + b"\n")

@@ -10,11 +10,12 @@ from typing import NamedTuple, TypeVar
 from weft.clock import Clock
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import Address, DocId, Lease, Outcome, Robots
-from weft.robots.policy import good_until, is_reachable, policy
+from weft.robots.policy import FIRST_RETRY, good_until, is_reachable, policy
 from weft.urlserver.errands import Errands, RobotsAnswer
 from weft.urlserver.news import News, Place
 from weft.urlserver.placing import Placing, is_unanswered
 from weft.urlserver.robots import Known
+from weft.urlserver.sitemaps import Sitemaps
 
 T = TypeVar("T")
 
@@ -41,8 +42,11 @@ class Clocks(NamedTuple):
 
 
 class Desk:
-    def __init__(self, mgmt: Mgmt, clocks: Clocks, robots: RobotsPolicy, placing: Placing) -> None:
-        self._mgmt, self._robots, self._placing = mgmt, robots, placing
+    def __init__(
+        self, mgmt: Mgmt, clocks: Clocks, robots: RobotsPolicy, placing: Placing, sitemaps: Sitemaps | None = None
+    ) -> None:
+        """Without `sitemaps`, those that robots.txt names are left alone."""
+        self._mgmt, self._robots, self._placing, self._sitemaps = mgmt, robots, placing, sitemaps
         self._wall, self._steady = clocks
 
     def claim(self, lease: Lease, limit: int, reject: Collection[str]) -> News:
@@ -89,6 +93,8 @@ class Desk:
         origins = list(errands.settle_robots)
         found = self._mgmt.robots(origins) if origins else {}
         settled = [self._settled(origin, errands.settle_robots[origin], found.get(origin)) for origin in origins]
+        # First: once it is settled, nobody reads it again before it expires.
+        self._add_sitemaps(settled)
         if settled:
             self._mgmt.save_robots(settled)
         news.robots_known |= {robots.origin: self._known(robots) for robots in settled}
@@ -102,7 +108,7 @@ class Desk:
             status=answer.status,
             body=stored.body if stored is not None and is_stored and is_reachable(answer.status) else b"",
             fetched=now,
-            expires=good_until(answer.status, now, retry_after=answer.retry_after),
+            expires=good_until(answer.status, now, retry_after=answer.retry_after, failures=answer.failures),
         )
 
     def _read_robots(self, errands: Errands, news: News) -> None:
@@ -110,13 +116,19 @@ class Desk:
         for origins in _in_bulk(errands.read_robots):
             found |= self._mgmt.robots(origins)
         now = self._wall.now()
-        for origin in errands.read_robots:
-            robots = found.get(origin)
-            if robots is not None and robots.expires > now:
-                news.robots_known[origin] = self._known(robots)
-            else:
-                news.robots_unknown.append(origin)
+        fresh = {origin: robots for origin, robots in found.items() if robots.expires > now}
+        # Again: a crash may have come between a robots.txt and its sitemaps, and sites change.
+        self._add_sitemaps(fresh.values())
+        news.robots_known |= {origin: self._known(robots) for origin, robots in fresh.items()}
+        news.robots_unknown += (origin for origin in errands.read_robots if origin not in fresh)
+        news.robots_failures |= {
+            origin: failures for origin, robots in found.items() if (failures := failures_before(robots))
+        }
         errands.read_robots = []
+
+    def _add_sitemaps(self, robots: Iterable[Robots]) -> None:
+        if self._sitemaps is not None:
+            self._sitemaps.add(robots)
 
     def _known(self, robots: Robots) -> Known:
         has_rules = not is_reachable(robots.status) or 200 <= robots.status < 300
@@ -150,6 +162,11 @@ class Desk:
 
     def _to_wall(self, moment: int) -> int:
         return moment - self._steady.now() + self._wall.now()
+
+
+def failures_before(robots: Robots) -> int:
+    """How many fetches in a row could not be used, told by the wait that followed the last one."""
+    return 0 if is_reachable(robots.status) else ((robots.expires - robots.fetched) // FIRST_RETRY).bit_length()
 
 
 def _in_bulk(items: Iterable[T]) -> Iterator[list[T]]:

@@ -14,6 +14,8 @@ class RobotsAnswer(NamedTuple):
     status: int
     """0: no answer."""
     retry_after: int
+    failures: int = 0
+    """How many fetches in a row before this one could not be used."""
 
 
 @dataclass(slots=True)

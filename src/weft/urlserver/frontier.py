@@ -66,7 +66,7 @@ class Frontier:
         for name, place in news.places.items():
             self.locate(name, place, now)
         for origin in news.robots_unknown:
-            self._robots_unknown(origin, now)
+            self._robots_unknown(origin, news.robots_failures.get(origin, 0), now)
         for origin, link in news.robots_opened.items():
             self.robots_opened(origin, link, now)
         for origin, known in news.robots_known.items():
@@ -127,8 +127,8 @@ class Frontier:
                 host.last = max(host.last, now)  # with several requests at a time their ends were not noted
             self.registry.reschedule(host, now)
 
-    def _robots_unknown(self, origin: str, now: int) -> None:
-        host = self.registry.origins.unknown(origin)
+    def _robots_unknown(self, origin: str, failures: int, now: int) -> None:
+        host = self.registry.origins.unknown(origin, failures)
         if host is not None:
             self.registry.go_on(host, now)
 

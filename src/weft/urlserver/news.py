@@ -35,6 +35,8 @@ class News:
     robots_known: dict[str, Known] = field(default_factory=dict)
     """By origin."""
     robots_unknown: list[str] = field(default_factory=list)
+    robots_failures: dict[str, int] = field(default_factory=dict)
+    """Origin -> how many fetches in a row could not be used, where that was so."""
     robots_opened: dict[str, ClaimedLink] = field(default_factory=dict)
     robots_busy: list[str] = field(default_factory=list)
     """Origins whose robots.txt another URL server is fetching."""

@@ -51,7 +51,7 @@ class Politeness:
         return 1 if host.delay else self.host_concurrent
 
     def has_place(self, host: Host) -> bool:
-        return host.active.bit_count() < self.places(host)
+        return not host.active or host.active.bit_count() < self.places(host)
 
     def begin(self, host: Host, ip: Ip, now: int) -> int:
         """A request starts; returns the place that it takes in the active part."""

@@ -38,8 +38,9 @@ class Returns:
         pending = self._pendings.find(trans_id)
         if pending is None:
             return
-        if why is Why.DONE or pending.is_over(outcome):
-            self._settle(pending, outcome if pending.is_over(outcome) else None, now)
+        result = outcome if pending.is_over(outcome) else None
+        if why is Why.DONE or result is not None:
+            self._settle(pending, result, now)
         elif not pending.done_at:
             # Else DONE came while the outcome was looked for: it is settled by that.
             self._send_again(pending, why, now)

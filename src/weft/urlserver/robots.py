@@ -40,6 +40,8 @@ class _Search:
 
     host: Host
     redirects: int = 0
+    failures: int = 0
+    """How many searches before this one came to nothing."""
 
 
 class Origins:
@@ -77,9 +79,11 @@ class Origins:
         if known is None and origin not in self._searches:
             self._remember(origin, host)
 
-    def unknown(self, origin: str) -> Host | None:
+    def unknown(self, origin: str, failures: int = 0) -> Host | None:
         """The control plane knows no robots.txt that is fresh; returns the host, which goes on."""
-        if origin in self._searches:
+        search = self._searches.get(origin)
+        if search is not None:
+            search.failures = failures
             self._errands.open_robots[origin] = f"{origin}/robots.txt"
         return self._remembered(origin)
 
@@ -118,8 +122,8 @@ class Origins:
             search.redirects += 1
             self._errands.open_robots[origin] = target
         else:
-            answer = RobotsAnswer(0, 0) if outcome is None else RobotsAnswer(outcome.status, outcome.retry_after)
-            self._errands.settle_robots[origin] = answer
+            status, later = (0, 0) if outcome is None else (outcome.status, outcome.retry_after)
+            self._errands.settle_robots[origin] = RobotsAnswer(status, later, search.failures)
 
     def learn(self, origin: str, known: Known) -> Host | None:
         """The search is over; returns the host, which goes on."""

@@ -72,7 +72,9 @@ class Epoch:
     async def _tell_status(self) -> None:
         while True:
             await asyncio.to_thread(self._tell, self.snapshot())
-            await asyncio.sleep(IDLE_STATUS_SECONDS if self.frontier.is_empty else STATUS_SECONDS)
+            # While a spider is missing somebody may be looking for the reason.
+            is_quiet = self.frontier.is_empty and not any(line.problem for line in self.lines)
+            await asyncio.sleep(IDLE_STATUS_SECONDS if is_quiet else STATUS_SECONDS)
 
     def snapshot(self, most: int = MOST_SHOWN) -> Snapshot:
         """What the queues look like now."""

@@ -59,12 +59,17 @@ class OriginView(msgspec.Struct, frozen=True):
 
 
 class HostView(msgspec.Struct, frozen=True, kw_only=True):
-    """The beginning of an answer to `weft why`."""
+    """What a URL server says about a host, for `weft why`."""
 
     host: str
     queue: QueueView | None
     """None: no link of this host is here."""
     robots: list[OriginView]
+    ahead: int | None
+    """How many links of the host go before the URL; None: it does not wait here."""
+    gap: float
+    """Seconds between two requests, by the settings."""
+    crawl_delay: float
     failures: int
     rejected: list[str]
     """Why no more links of it are claimed."""
@@ -95,7 +100,7 @@ def waits_for(frontier: Frontier, host: Host, now: int) -> tuple[str, int | None
     if host.slot == ARRIVING or host.needs & NEEDS_ADDRESS:
         return "its address", None
     if host.slot == UNSEATED:
-        return "a free queue" if host.links else "nothing", None
+        return ("a free queue", None) if host.links else _rests_until(frontier, host, now)
     if host.needs:
         return "robots.txt", None
     if not host.links or not registry.politeness.has_place(host):
@@ -103,13 +108,23 @@ def waits_for(frontier: Frontier, host: Host, now: int) -> tuple[str, int | None
     return _waits_for_clock(frontier, host, now)
 
 
+def _rests_until(frontier: Frontier, host: Host, now: int) -> tuple[str, int | None]:
+    """Nothing of the host waits, but its clock may still run."""
+    moment = frontier.registry.politeness.next_start(host)
+    return (_clock_name(frontier, host, moment), moment) if moment > now else ("nothing", None)
+
+
+def _clock_name(frontier: Frontier, host: Host, moment: int) -> str:
+    if moment == host.wait_until:
+        return "back-off" if host.failures else "Retry-After"
+    return "Crawl-delay" if host.delay > frontier.registry.politeness.host_gap else "rate"
+
+
 def _waits_for_clock(frontier: Frontier, host: Host, now: int) -> tuple[str, int | None]:
     politeness, ip = frontier.registry.politeness, host.ip
     moment = politeness.next_start(host)
     if moment > now:
-        if moment == host.wait_until:
-            return "back-off" if host.failures else "Retry-After", moment
-        return "Crawl-delay" if host.delay > politeness.host_gap else "rate", moment
+        return _clock_name(frontier, host, moment), moment
     if ip is not None and ip.active >= politeness.ip_concurrent:
         return "requests to its address", None
     if ip is not None and ip.next_start > now:
@@ -132,9 +147,16 @@ def host_view(frontier: Frontier, web_host: str, url: str, now: int) -> HostView
         host=web_host,
         queue=None if host is None else queue_view(frontier, host, sent.get(host, []), now),
         robots=[_origin_view(f"{scheme}://{web_host}", each, url, now) for scheme, each in known if each is not None],
+        ahead=None if host is None else _links_ahead(host, url),
+        gap=registry.politeness.host_gap / 1000,
+        crawl_delay=0.0 if host is None else host.delay / 1000,
         failures=0 if host is None else host.failures,
         rejected=[reason for reason, hosts in reasons.items() if web_host in hosts],
     )
+
+
+def _links_ahead(host: Host, url: str) -> int | None:
+    return next((ahead for ahead, link in enumerate(host.links) if url_of(link, host.name) == url), None)
 
 
 def _origin_view(origin: str, known: Known, url: str, now: int) -> OriginView:

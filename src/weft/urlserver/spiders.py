@@ -64,7 +64,9 @@ class SpiderLine:
             return False
         try:
             if await connection.is_closed_within(PROBATION):
-                self._note("it hung up at once; expected a spider of this version with the same spider.token")
+                self._note(
+                    f"{connection.problem}, at once; expected a spider of this version with the same spider.token"
+                )
                 return False
             self._connection, self.problem = connection, ""
             log.info("spider connected spider=%s", self.name)
