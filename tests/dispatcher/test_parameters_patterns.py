@@ -9,18 +9,23 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-import rules
-from rules_patterns import PATTERNS, Pattern
+from rules import crawl_all, crawl_pairwise
+from rules_simulation import MOST, SETTINGS, Simulation, simulate
+from weft.demo.web.patterns.catalogue import PATTERNS
+from weft.demo.web.patterns.pattern import Pattern
+from weft.dispatcher.parameters.listing import rules_of_domain
+from weft.store.memory import MemoryStore
 
 HELD_OUT = (201, 202, 203)
 """Seeds that were never looked at while the bounds were chosen."""
-QUICK = {"session required", "ids", "language ignored", "print view, another text", "tabs", "only together"}
+QUICK = {"session required", "ids", "print view, another text", "tabs", "only together", "session behind the path"}
 
 
 def check(pattern: Pattern, seed: int) -> None:
-    measured = rules.crawl_learned(rules.make(pattern, seed))
+    measured = simulate(pattern.server(seed))
     assert measured.wrong <= 0.005
-    if pattern.has_duplicates and pattern.is_promised:
+    assert measured.pages > 1 or pattern.name == "one text for every URL"
+    if pattern.is_promised:
         assert measured.avoided >= 0.9
 
 
@@ -39,12 +44,26 @@ def test_every_pattern_keeps_both_bounds(pattern: Pattern, seed: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda each: each.name)
 def test_the_same_pages_are_seen_as_without_rules(pattern: Pattern) -> None:
-    everything = rules.crawl_all(rules.make(pattern, HELD_OUT[0]))
-    if everything.fetched >= rules.MOST:
+    everything = crawl_all(pattern.server(HELD_OUT[0]))
+    if everything.fetched >= MOST:
         pytest.skip("a site without end")
-    assert rules.crawl_learned(rules.make(pattern, HELD_OUT[0])).pages >= everything.pages * 0.995
+    assert simulate(pattern.server(HELD_OUT[0])).pages >= everything.pages * 0.995
 
 
-def test_there_are_patterns_enough() -> None:
+def test_there_are_patterns_enough_and_the_measure_sees_what_the_plain_rule_loses() -> None:
     assert len(PATTERNS) >= 20
-    assert sum(each.has_duplicates and each.is_promised for each in PATTERNS) >= 10
+    assert len({each.host for each in PATTERNS}) == len(PATTERNS)
+    assert sum(each.is_promised for each in PATTERNS) >= 15
+    required = next(each for each in PATTERNS if each.name == "session required")
+    assert crawl_pairwise(required.server(1)).wrong > 0.5
+
+
+@pytest.mark.parametrize("name", ["one text for every URL", "random text"])
+def test_hosts_that_say_nothing_about_parameters_end_and_leave_no_rule(name: str) -> None:
+    pattern = next(each for each in PATTERNS if each.name == name)
+    store = MemoryStore()
+    crawl = Simulation(pattern.server(HELD_OUT[0]), store, SETTINGS)
+    crawl.run()
+    assert len(crawl.fetched) < MOST
+    assert all(record.fetched for record in crawl.records()), "nothing is left out"
+    assert [rule for rule in rules_of_domain(store, b"com.shop", SETTINGS) if not rule.dropped] == []

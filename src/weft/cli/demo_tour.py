@@ -35,13 +35,14 @@ def run(hosts: int, pages: int, seconds: float, directory: Path) -> None:
     """Serve a synthetic web on loopback, crawl it, and print the answers; change a page, and see the answer change."""
     from weft.demo.web.definition.plan import WebPlan
     from weft.demo.web.definition.profile import profile_with
+    from weft.demo.web.patterns.sites import EXTRA_SITES
     from weft.demo.web.server.serving import serving
 
     home = directory / "home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     shares = ("closed=0.3", "robots_missing=0.1", "moved=0.03", "missing=0.03", "nofollow=0.03")
-    plan = WebPlan(hosts=hosts, pages=pages, profile=profile_with("plain", shares))
+    plan = WebPlan(hosts=hosts, pages=pages, profile=profile_with("plain", shares), extra_sites=EXTRA_SITES)
     log = directory / "web.log"
     log.unlink(missing_ok=True)
     with serving(plan, log) as served:
@@ -51,6 +52,7 @@ def run(hosts: int, pages: int, seconds: float, directory: Path) -> None:
         _tell("which pages are referenced most?")
         _weft(home, "top", "--limit", "5")
         _ask_about_a_change(served, home, seconds)
+        _learn_a_parameter(served, home, seconds)
         served.flush()
         _tell("was the crawl polite? the server's log is the judge")
         _weft(home, "demo", "judge", str(log), "--refetch-after", "0", "--tolerance", "0.02")
@@ -68,6 +70,17 @@ def _ask_about_a_change(served: Served, home: Path, seconds: float) -> None:
     _weft(home, "crawl", "--again", "0", "--seconds", f"{seconds:g}")
     _weft(home, "links", target, "--limit", "5")
     _weft(home, "changes", target, "--limit", "3")
+
+
+def _learn_a_parameter(served: Served, home: Path, seconds: float) -> None:
+    """A site that gives each visitor an id: every page of it has as many URLs as there are visits."""
+    site = f"http://session.test:{served.plan.port}"
+    _tell(f"{site} puts a new session id into every link; weft learns that the id does not matter")
+    small = ("--set", "dispatcher.segment_size=10")
+    _weft(home, "crawl", f"{site}/", "--seconds", f"{seconds:g}", *small)
+    _tell("the rule, how many paths speak for it and against it, and how many fetches it saved")
+    _weft(home, "rules", "session.test")
+    _weft(home, "rules", "--explain", f"{site}/p/7?session=another")
 
 
 def _someone_who_links(served: Served) -> tuple[str, str]:

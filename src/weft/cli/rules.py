@@ -8,14 +8,17 @@ import click
 import msgspec
 
 from weft.answers.objects import moment
+from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.tables import aligned
-from weft.cli.work import control_plane
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
     from weft.dispatcher.parameters.listing import Listed
     from weft.model.url import PageUrl
+
+_SHOWN = 12
+_REACHES = ("host", "path", "value")
 
 
 @command("rules")
@@ -26,8 +29,8 @@ if TYPE_CHECKING:
 def run(invocation: Invocation, domain: str | None, url: str | None, as_json: bool) -> None:
     """Show which query parameters do not matter, of DOMAIN or of all domains.
 
-    A rule was learned from pages with one text; support counts them: pairs of a path, paths of a host. `weft sites`
-    keeps or drops parameters by hand.
+    A rule was learned from pages with one text; support counts them: pairs of a path, paths of a host. Shown are
+    those that reach furthest and saved most, with --json all. `weft sites` keeps or drops parameters by hand.
     """
     if domain and url:
         raise UsageError("DOMAIN and --explain were given; expected one of them")
@@ -59,8 +62,15 @@ def _list(invocation: Invocation, domain: str | None, as_json: bool) -> None:
         click.echo("no rules: nothing was learned yet")
         return
     heads = ("rule", "reach", "where", "support", "contradictions", "saved", "learned")
-    for line in aligned(heads, [_row(rule) for rule in found]):
+    for line in aligned(heads, [_row(rule) for rule in sorted(found, key=_rank)[:_SHOWN]]):
         click.echo(line)
+    if len(found) > _SHOWN:
+        click.echo(f"{len(found) - _SHOWN} more rules: --json shows all of them")
+
+
+def _rank(rule: Listed) -> tuple[bool, int, int]:
+    """Those that hold, reach furthest and saved most come first."""
+    return bool(rule.dropped), _REACHES.index(rule.reach), -rule.saved
 
 
 def _told(rule: Listed) -> dict[str, Any]:

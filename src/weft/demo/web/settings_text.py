@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from weft.demo.web.answering.web import extra_sites
 from weft.demo.web.definition.world import World
 from weft.errors import UsageError
 
@@ -16,7 +17,9 @@ def settings_text(world: World, ca_file: Path | None = None) -> str:
     """TOML: addresses of all names, loopback allowed, the ports allowed, certificates trusted."""
     plan = world.plan
     ports = [80, 443, *(port for port in (plan.port, plan.tls_port) if port not in (0, 80, 443))]
-    hosts = "".join(f'"{host.name}" = "{host.address}"\n' for host in world.all_hosts())
+    addresses = {host.name: host.address for host in world.all_hosts()}
+    addresses |= {site.name: site.address for site in extra_sites(plan).values()}
+    hosts = "".join(f'"{name}" = "{address}"\n' for name, address in addresses.items())
     trusted = f'\n[spider]\nca_file = "{ca_file}"\n' if ca_file else ""
     allowed = f'[urlserver]\nallow_net = ["127.0.0.0/8"]\nallow_ports = {ports}\n'
     return f"{MARK}\n{allowed}\n[urlserver.static_hosts]\n{hosts}{trusted}"

@@ -1,0 +1,1 @@
+"""Sites on which some parameters matter and some do not, each with the truth about its URLs."""
