@@ -1,7 +1,8 @@
 """The whole pipeline over a synthetic web: fetch, archive, parse, link index, schedule.
 
-Run by `weft bench crawl`: `--quick` takes about 2,000 pages, otherwise 10,000. Politeness is set so that it is not the
-limit; every process of weft counts, the parse workers and the supervisor too.
+Run by `weft bench crawl`: `--quick` takes about 2,000 pages, otherwise 10,000; with `--long` the file itself takes
+200,000. Politeness is set so that it is not the limit; every process of weft counts, the parse workers and the
+supervisor too. Scrapy follows the same links in the same run and keeps nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from measuring import disk_used
 from weft.demo.web.definition.plan import WebPlan
@@ -24,6 +26,8 @@ from weft.demo.web.definition.profile import PROFILES
 from weft.demo.web.server.serving import Served, serving
 
 _TICK = os.sysconf("SC_CLK_TCK")
+_SETTLED = 3.0
+"""Seconds after which a role has loaded what it needs."""
 _HURRY = {
     "WEFT_URLSERVER_REQ_HOST_PER_SEC": "1000.0",
     "WEFT_URLSERVER_REQ_HOST_CONCURRENT": "4",
@@ -33,12 +37,21 @@ _HURRY = {
 }
 
 
+class Memory(NamedTuple):
+    """Of one role: when it had been up for a moment, at most, and when it was last seen."""
+
+    begin: int
+    peak: int
+    end: int
+
+
 class Watch:
     """CPU and memory of every process below one, by role, as far as they could be seen."""
 
     def __init__(self) -> None:
         self.cpu: dict[tuple[str, int], float] = {}
-        self.memory: dict[str, int] = {}
+        self.memory: dict[str, Memory] = {}
+        self._began = time.monotonic()
 
     def look(self, root: int) -> None:
         for pid in _below(root):
@@ -47,9 +60,15 @@ class Watch:
                 fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
             except (OSError, IndexError):
                 continue
+            if not words[0]:
+                # It has ended, or has not begun: whatever it is, its name is gone, and its time is counted under that.
+                continue
             role = _role(words)
             self.cpu[role, pid] = (int(fields[11]) + int(fields[12])) / _TICK
-            self.memory[role] = max(self.memory.get(role, 0), int(fields[21]) * resource.getpagesize())
+            now = int(fields[21]) * resource.getpagesize()
+            known = self.memory.get(role, Memory(now, now, now))
+            begin = now if time.monotonic() - self._began < _SETTLED else known.begin
+            self.memory[role] = Memory(begin, max(known.peak, now), now or known.end)
 
     def by_role(self) -> dict[str, float]:
         found: dict[str, float] = {}
@@ -102,16 +121,26 @@ def crawl(served: Served, directory: Path) -> tuple[Watch, float, dict[str, obje
     return watch, seconds, last
 
 
+def scrapy(served: Served) -> dict[str, float]:
+    told = {"start": served.url(0), "addresses": {host.name: host.address for host in served.world.all_hosts()}}
+    command = [sys.executable, str(Path(__file__).with_name("crawl_scrapy.py"))]
+    done = subprocess.run(command, input=json.dumps(told), capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--long", action="store_true")
     options = parser.parse_args()
-    hosts, pages = (40, 50) if options.quick else (100, 100)
+    hosts, pages = (40, 50) if options.quick else (1000, 200) if options.long else (100, 100)
     directory = Path(tempfile.mkdtemp(prefix="weft-bench-"))
     try:
         with serving(WebPlan(hosts=hosts, pages=pages, addresses=20, profile=PROFILES["plain"])) as served:
             watch, seconds, status = crawl(served, directory)
             _print(watch, seconds, status, directory / "home")
+            _print_scrapy(watch, int(str(status.get("pages") or 0)) or 1, scrapy(served))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -120,13 +149,22 @@ def _print(watch: Watch, seconds: float, status: dict[str, object], home: Path) 
     pages = int(str(status.get("pages") or 0)) or 1
     cpu = watch.by_role()
     print(f"{pages:,} pages in {seconds:.1f} s, starting and stopping included: {pages / seconds:.0f} pages/s\n")
-    print("| role | CPU ms per page | peak memory, MB |\n|---|---|---|")
+    print("| role | CPU ms per page | memory after a moment, MB | at most | at the end |\n|---|---|---|---|---|")
     for role, used in sorted(cpu.items(), key=lambda item: -item[1]):
-        print(f"| {role} | {used / pages * 1000:.2f} | {watch.memory[role] / 2**20:.0f} |")
-    print(f"| all | {sum(cpu.values()) / pages * 1000:.2f} | |")
+        memory = " | ".join(f"{size / 2**20:.0f}" for size in watch.memory[role])
+        print(f"| {role} | {used / pages * 1000:.2f} | {memory} |")
+    print(f"| all | {sum(cpu.values()) / pages * 1000:.2f} | | | |")
     fresh = status.get("freshness")
     print(f"\nfreshness, seconds from the end of a fetch to the answers: {fresh}")
     print(f"bytes on disk per page: {disk_used(home) / pages:,.0f}, archive included")
+
+
+def _print_scrapy(watch: Watch, pages: int, found: dict[str, float]) -> None:
+    ours, theirs = sum(watch.by_role().values()) / pages, found["cpu"] / found["pages"]
+    print(
+        f"\nScrapy, fetch and follow: {found['pages']:,.0f} pages in {found['wall']:.1f} s, {theirs * 1000:.2f} ms CPU"
+    )
+    print(f"weft, the whole pipeline: {ours / theirs:.2f} of Scrapy's CPU per page")
 
 
 if __name__ == "__main__":

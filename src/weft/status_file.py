@@ -28,12 +28,19 @@ def write_status(home: Path, role: str, facts: dict[str, Any]) -> None:
 
 def read_status(home: Path, role: str) -> dict[str, Any] | None:
     """What the role told last, if it runs."""
+    facts = last_status(home, role)
+    if facts is None or facts.get("ended"):
+        return None
+    return facts if time.time() - facts.get("at", 0) < STALE_SECONDS else None
+
+
+def last_status(home: Path, role: str) -> dict[str, Any] | None:
+    """What the role told last, also if it is gone: `at` says when, and `ended` whether those were its last words."""
     try:
         facts = msgspec.json.decode((home / _FOLDER / f"{role}.json").read_bytes())
     except (OSError, msgspec.DecodeError):
         return None
-    is_fresh = isinstance(facts, dict) and time.time() - facts.get("at", 0) < STALE_SECONDS
-    return facts if is_fresh else None
+    return facts if isinstance(facts, dict) else None
 
 
 def forget_status(home: Path, role: str) -> None:

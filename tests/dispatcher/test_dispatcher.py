@@ -366,7 +366,8 @@ def test_after_any_history_every_cell_is_what_the_records_say(steps: list[tuple[
         elif name == "step":
             crawl.step(number)
         else:
-            crawl.finish(url, Kind(name), location=url, error="network")
+            location = url if name == Kind.TURNED else found(url).uri.decode()
+            crawl.finish(url, Kind(name), location=location, error="network")
         crawl.check()
     for _ in range(20):
         crawl.step()

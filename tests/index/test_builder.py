@@ -3,124 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from built_world import RULES, SETTINGS, World
 
-from weft.answers.index import Index
-from weft.archive.records import Exchange
-from weft.archive.writer import ArchiveWriter
-from weft.clock import ManualClock
-from weft.config import Settings
-from weft.config.crawl_sections import DispatcherSettings
-from weft.config.index_sections import IndexSettings
-from weft.dispatcher.iterate import Dispatcher
-from weft.dispatcher.records import LinkRecord, decode_record, link_column
 from weft.dispatcher.scope import Scope
 from weft.errors import NotKnown
-from weft.index import handlers
-from weft.index.builder import Builder, Built
+from weft.index import handlers, markers
 from weft.index.handlers import HandledPage, Handlers
-from weft.index.parsing import reading_all
-from weft.linkindex.pipeline import LinkIndex
-from weft.linkindex.verify import verify
-from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import NewLink, NodeType, Result, Site, WarcPosition
-from weft.model.domain import reversed_domain
-from weft.model.url import UrlRules
-from weft.store.memory import MemoryStore
+from weft.mgmt.values import NewLink, Result, Site
 from weft.store.tables import Table
-
-RULES = UrlRules()
-HTML = "text/html; charset=utf-8"
-SETTINGS = DispatcherSettings()
-
-
-class World:
-    """A control plane, an archive and an index; fetches happen by saying what came back."""
-
-    def __init__(self, place: Path) -> None:
-        self.place, self.clock = place, ManualClock(1_770_000_000_000)
-        self.mgmt, self.store = MemoryMgmt(self.clock), MemoryStore()
-        self.archive = ArchiveWriter(place / "warc", clock=self.clock)
-        self.crawler = self.mgmt.register(NodeType.CRAWLER, "crawler")
-        self.lease = self.mgmt.register(NodeType.INDEX_BUILDER, "builder")
-        self.scope = Scope([Site(name="*", scope="any")], SETTINGS)
-        self.handled: list[HandledPage] = []
-        settings = Settings()
-        self._reading = reading_all(settings, RULES, place / "warc", workers=1)
-        self.builder = Builder(
-            self.store,
-            LinkIndex(self.store, IndexSettings(), self.clock),
-            self._reading.__enter__(),
-            SETTINGS,
-            self.clock,
-        )
-        self.dispatcher = Dispatcher(self.store, self.mgmt, SETTINGS, self.clock)
-
-    def close(self) -> None:
-        self._reading.__exit__(None, None, None)
-
-    def fetch(self, url: str, body: str = "", status: int = 200, kind: str = HTML, **about: str) -> None:
-        """`url` was asked and this came back; an `error` in place of an answer."""
-        page = RULES.identify(url)
-        self.mgmt.add([NewLink(page.uri, page.url, "host")])
-        chunk = self.mgmt.claim(self.crawler, 1)
-        assert chunk is not None
-        link = chunk.links[0]
-        assert link.url == page.url
-        self.clock.advance(1)
-        now = self.clock.now()
-        position = None
-        if "error" not in about:
-            head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\n\r\n".encode()
-            exchange = Exchange(
-                url=page.url, ip="192.0.2.1", started=now, request=b"GET / HTTP/1.1\r\n\r\n",
-                head=head, body=body.encode(), status=status, content_type=kind,
-            )  # fmt: skip
-            found = self.archive.store([exchange])[0]
-            position = WarcPosition("spider", *found)
-        result = Result(
-            doc_id=link.doc_id, claim=link.claim, status=0 if "error" in about else status, position=position,
-            started=now, ended=now, content_type=kind, **about,
-        )  # fmt: skip
-        assert self.mgmt.report([result]) == [True]
-
-    def build(self) -> Built:
-        chunks = self.mgmt.take_crawled(self.lease)
-        built = self.builder.build(chunks, self.scope)
-        for chunk in chunks:
-            assert self.mgmt.built(self.lease, chunk.id, chunk.attempt)
-            self.builder.reported(chunk.id)
-        assert verify(self.store, "all", self.place).differences == 0
-        return built
-
-    def crawl(self, url: str, body: str = "", status: int = 200, kind: str = HTML, **about: str) -> None:
-        self.fetch(url, body, status, kind, **about)
-        self.build()
-
-    def again(self) -> None:
-        """Let a link that was crawled be asked again."""
-        self.clock.advance(40 * 86_400)
-        assert self.dispatcher.step(self.scope, 100).given >= 1
-
-    def record(self, url: str) -> LinkRecord | None:
-        page = RULES.identify(url)
-        column = link_column(reversed_domain(page.domain).encode(), page.uri.encode())
-        cell = self.store.get(Table.LINKS, [column])[0]
-        return decode_record(cell.value) if cell else None
-
-    @property
-    def answers(self) -> Index:
-        return Index(self.store, RULES)
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.close()
+    with closing(World(tmp_path)) as made:
+        yield made
+
+
+def test_fetches_are_read_by_worker_processes(tmp_path: Path) -> None:
+    with closing(World(tmp_path, with_workers=True)) as world:
+        for n in range(60):
+            world.fetch(f"https://a.com/{n}", f"<title>{n}</title><a href=/{n + 1}>next</a>")
+        while world.build().results:
+            pass
+        assert [world.answers.page(f"https://a.com/{n}").title for n in range(60)] == [str(n) for n in range(60)]
 
 
 def test_a_page_is_loaded_and_its_links_are_found(world: World) -> None:
@@ -142,6 +52,30 @@ def test_nofollow_counts_but_is_not_followed(world: World) -> None:
     world.crawl("https://b.com/", "<meta name=robots content=nofollow><a href=/c>c</a>")
     assert world.answers.page("https://b.com/c").references == 1
     assert world.record("https://b.com/c") is None
+
+
+def test_a_link_that_is_nofollow_in_one_place_only_is_followed(world: World) -> None:
+    twice = "<a href=/b rel=nofollow>first</a> <a href=/b>second</a>"
+    world.crawl("https://a.com/", twice)
+    assert [item.anchor for item in world.answers.links("https://a.com/b").items] == ["first"]
+    assert world.record("https://a.com/b") is not None
+    world.crawl("https://b.com/", f"<meta name=robots content=nofollow>{twice}")
+    assert world.record("https://b.com/b") is None
+
+
+def test_links_of_a_round_that_failed_are_found_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.fetch("https://a.com/", "<a href=/b>b</a>")
+    chunks = world.mgmt.take_crawled(world.lease)
+
+    def failing(*_: object) -> dict[bytes, bytes | None]:
+        raise OSError("no")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(markers, "mark", failing)
+        with pytest.raises(OSError, match="no"):
+            world.builder.build(chunks, world.scope)
+    world.builder.build(chunks, world.scope)
+    assert world.record("https://a.com/b") is not None
 
 
 def test_a_redirect_removes_the_page_and_its_target_is_found_without_a_reference(world: World) -> None:

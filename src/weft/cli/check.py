@@ -3,37 +3,69 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.progress import lines_now_and_then
+
+if TYPE_CHECKING:
+    from weft.index.verify_archive import ArchiveVerification
+    from weft.store.api import Reader
 
 
 @command("verify")
+@click.option(
+    "--archive", "with_archive", is_flag=True, help="First compare the pages with the WARC records of the crawl."
+)
 @as_json
 @click.pass_context
-def verify(context: click.Context, as_json: bool) -> None:
+def verify(context: click.Context, with_archive: bool, as_json: bool) -> None:
     """Compute every derived cell anew from the pages, by another program, and compare.
 
-    Exit code 1 if anything differs; the first differences are printed.
+    With --archive the pages themselves are read again from the records that the crawl kept. Exit code 1 if anything
+    differs; the first differences are printed.
     """
     from weft.linkindex.pipeline import counted
     from weft.linkindex.verify import verify as compare
 
     invocation = context.ensure_object(Invocation)
     with invocation.home.require().workplace() as directory, invocation.reader() as reader:
+        archive = _compared_with_archive(invocation, reader) if with_archive else None
         found = compare(reader, counted(reader) or "all", directory, lines_now_and_then())
         seq = reader.last_seq
+    differences = found.differences + (archive.differences if archive else 0)
+    examples = [*(archive.examples if archive else ()), *found.examples]
     if as_json:
-        examples = list(found.examples)
-        answer = {"seq": seq, "cells": found.cells, "differences": found.differences, "examples": examples}
-        click.echo(json.dumps(answer))
+        answer = {"seq": seq, "cells": found.cells, "differences": differences, "examples": examples}
+        click.echo(json.dumps({**answer, "archive": _told(archive)} if archive else answer))
     else:
-        for example in found.examples:
+        for example in examples:
             click.echo(example)
+        if archive:
+            click.echo(_spoken(archive))
         click.echo(f"{found.cells} cells compared, {found.differences} differences (seq {seq})")
-    context.exit(1 if found.differences else 0)
+    context.exit(1 if differences else 0)
+
+
+def _compared_with_archive(invocation: Invocation, reader: Reader) -> ArchiveVerification:
+    from weft.index.archived import reading_again
+    from weft.index.verify_archive import verify_archive
+
+    settings = invocation.load().settings
+    archive = invocation.home.path / settings.spider.warc_dir
+    with reading_again(settings, rules_of(settings), archive) as read_again:
+        return verify_archive(reader, read_again, lines_now_and_then())
+
+
+def _told(archive: ArchiveVerification) -> dict[str, int]:
+    return {name: getattr(archive, name) for name in ("records", "pages", "left_out", "differences")}
+
+
+def _spoken(archive: ArchiveVerification) -> str:
+    left_out = f"; {archive.left_out} pages that no fetch decided left out" if archive.left_out else ""
+    return f"{archive.records} records read again, {archive.differences} differences{left_out}"
 
 
 @command("rebuild")

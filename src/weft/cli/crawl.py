@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.add import Adding
+from weft.cli.control import control_plane
+from weft.cli.crawl_facts import Goal
 from weft.cli.invocation import Invocation, command
-from weft.cli.work import Adding, control_plane
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
     from weft.cli.dashboard import View
-    from weft.mgmt.api import Mgmt
     from weft.supervisor.child import Role
     from weft.supervisor.progress import Progress
 
 _LOOK_EVERY = 0.5
-_NOT_MODIFIED = 304
 
 
 @command("crawl")
@@ -56,7 +55,7 @@ def crawl(
     invocation = context.ensure_object(Invocation)
     _prepare(invocation, urls, scope)
     roles = all_roles(invocation.home.path.resolve(), invocation.sets, spiders, again)
-    reason = _run(invocation, roles, pages=pages, seconds=seconds, is_endless=False)
+    reason = _run(invocation, roles, Goal(pages, seconds), is_endless=False)
     context.exit(130 if reason == "interrupted" else 0)
 
 
@@ -68,13 +67,8 @@ def up(invocation: Invocation, spiders: int) -> None:
     from weft.supervisor.roles import all_roles
 
     _prepare(invocation, (), "hosts")
-    _run(
-        invocation,
-        all_roles(invocation.home.path.resolve(), invocation.sets, spiders),
-        pages=None,
-        seconds=None,
-        is_endless=True,
-    )
+    roles = all_roles(invocation.home.path.resolve(), invocation.sets, spiders)
+    _run(invocation, roles, Goal(), is_endless=True)
 
 
 def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
@@ -91,8 +85,11 @@ def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
         adding.finish()
         if adding.refused and adding.refused == len(urls):
             raise UsageError("none of the URLs can be crawled")
-        if not mgmt.sites():
+        sites = mgmt.sites()
+        if not sites:
             raise UsageError("nothing to crawl: this home has no sites yet; expected a URL")
+        if all(site.is_excluded for site in sites):
+            raise UsageError("nothing to crawl: every site of this home is excluded; expected a URL of another")
 
 
 def _refuse_a_home_in_use(invocation: Invocation) -> None:
@@ -100,23 +97,22 @@ def _refuse_a_home_in_use(invocation: Invocation) -> None:
     invocation.writer().close()
 
 
-def _run(
-    invocation: Invocation, roles: list[Role], *, pages: int | None, seconds: float | None, is_endless: bool
-) -> str:
+def _run(invocation: Invocation, roles: list[Role], goal: Goal, *, is_endless: bool) -> str:
+    from weft.cli.crawl_summary import summary
     from weft.cli.dashboard import view_for
     from weft.supervisor.progress import Progress
     from weft.supervisor.supervise import Supervisor
 
-    home = invocation.home.path.resolve()
+    home, settings = invocation.home.path.resolve(), invocation.load().settings
     with control_plane(invocation) as mgmt:
-        progress = Progress(mgmt, home)
-        view = view_for(sys.stdout, progress, pages, seconds)
+        progress = Progress(mgmt, home, home / settings.spider.warc_dir, settings.spider.min_free)
+        view = view_for(sys.stdout, progress, goal)
         supervisor = Supervisor(roles, home / "logs", view.say)
-        watch = _Watch(progress, view, pages, seconds, is_endless=is_endless)
+        watch = _Watch(progress, view, goal, is_endless=is_endless)
         with view:
             reason = supervisor.run(watch.is_over, watch.show)
         progress.look()
-        for line in summary(progress, mgmt, reason, home):
+        for line in summary(progress, mgmt, reason, home, settings.dispatcher):
             click.echo(line)
     return reason
 
@@ -124,60 +120,30 @@ def _run(
 class _Watch:
     """Looks now and then, not at every turn of the supervisor."""
 
-    def __init__(
-        self, progress: Progress, view: View, pages: int | None, seconds: float | None, *, is_endless: bool
-    ) -> None:
-        self._progress, self._view, self._pages, self._seconds = progress, view, pages, seconds
-        self._is_endless, self._looked = is_endless, 0.0
+    def __init__(self, progress: Progress, view: View, goal: Goal, *, is_endless: bool) -> None:
+        self._progress, self._view, self._goal = progress, view, goal
+        self._is_endless, self._looked, self._was_low = is_endless, 0.0, False
 
     def show(self) -> None:
         now = time.monotonic()
         if now - self._looked >= _LOOK_EVERY:
             self._looked = now
             self._progress.look()
+            self._tell_of_disk()
             self._view.show()
 
+    def _tell_of_disk(self) -> None:
+        disk = self._progress.disk
+        if disk.is_low != self._was_low:
+            self._was_low = disk.is_low
+            self._view.say(f"the disk is nearly full, {disk}" if disk.is_low else f"fetching goes on: {disk}")
+
     def is_over(self) -> str:
-        if self._seconds is not None and self._progress.seconds >= self._seconds:
-            return f"{self._seconds:g} seconds are over"
-        if self._pages is not None and self._progress.total("pages") >= self._pages:
-            return f"{self._pages} pages are crawled"
+        seconds, pages = self._goal.seconds, self._goal.pages
+        if seconds is not None and self._progress.seconds >= seconds:
+            return f"{seconds:g} seconds are over"
+        if pages is not None and self._progress.total("pages") >= pages:
+            return f"{pages} pages are crawled"
         if not self._is_endless and self._progress.is_over:
             return "nothing is left that is due"
         return ""
-
-
-def summary(progress: Progress, mgmt: Mgmt, reason: str, home: Path) -> list[str]:
-    """What a crawl did, and what became of the URLs that it began with."""
-    counts = progress.counts
-    seconds = max(progress.seconds, 0.001)
-    pages = progress.total("pages")
-    found = progress.total("discovered")
-    lines = [f"{reason}: {pages} pages in {seconds:.1f} s ({pages / seconds:.1f} pages/s), {found} links found"]
-    if counts is not None:
-        lines.append("links: " + ", ".join(f"{number} {state}" for state, number in counts.links.items() if number))
-        if counts.errors:
-            lines.append("errors: " + ", ".join(f"{number} {name}" for name, number in sorted(counts.errors.items())))
-    fresh = (progress.index.get("freshness") or {}).get("p50")
-    if fresh is not None:
-        lines.append(f"fresh: {fresh:.1f} s from the end of a fetch until it is in the answers (half of them)")
-    lines += _seeds_that_failed(mgmt)
-    lines.append(f"ask it: weft top --home {home}")
-    return lines
-
-
-def _seeds_that_failed(mgmt: Mgmt) -> list[str]:
-    from weft.model.url import identity_of
-
-    seeds = [seed for site in mgmt.sites() for seed in site.seeds][:100]
-    found = mgmt.known([identity_of(seed).uri for seed in seeds])
-    lines = []
-    for seed in seeds:
-        link = found.get(identity_of(seed).uri)
-        if link is not None and link.state.value == "error":
-            lines.append(f"seed {seed}: {link.error or 'error'}")
-        elif link is not None and link.status >= 300 and link.status != _NOT_MODIFIED:
-            lines.append(
-                f"seed {seed}: status {link.status}" + (f", leads to {link.location}" if link.location else "")
-            )
-    return lines

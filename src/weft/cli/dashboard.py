@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Protocol, Self
 
 import click
 
+from weft.cli.crawl_facts import Goal, facts_of, in_one_line
+
 if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
     from rich.live import Live
-    from rich.table import Table
 
     from weft.supervisor.progress import Progress
 
 _LINE_EVERY = 5.0
+_BARS = "▁▂▃▄▅▆▇█"
+_SENTENCES = 5
 
 
 class View(Protocol):
@@ -23,17 +28,17 @@ class View(Protocol):
     def show(self) -> None: ...
 
 
-def view_for(stream: IO[str], progress: Progress, pages: int | None, seconds: float | None) -> View:
+def view_for(stream: IO[str], progress: Progress, goal: Goal) -> View:
     if stream.isatty():
-        return LiveView(progress, pages, seconds)
-    return LineView(progress)
+        return LiveView(progress, goal)
+    return LineView(progress, goal)
 
 
 class LineView:
     """For pipes and logs."""
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress, self._shown = progress, time.monotonic()
+    def __init__(self, progress: Progress, goal: Goal) -> None:
+        self._progress, self._goal, self._shown = progress, goal, time.monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -47,69 +52,67 @@ class LineView:
     def show(self) -> None:
         if time.monotonic() - self._shown >= _LINE_EVERY:
             self._shown = time.monotonic()
-            click.echo("  ".join(f"{name} {value}" for name, value in _facts(self._progress)))
+            click.echo(in_one_line(self._progress, self._goal))
 
 
 class LiveView:
-    """For people."""
+    """For people. Drawn when there is news, by nobody in between."""
 
-    def __init__(self, progress: Progress, pages: int | None, seconds: float | None) -> None:
-        self._progress, self._pages, self._seconds = progress, pages, seconds
+    def __init__(self, progress: Progress, goal: Goal, console: Console | None = None) -> None:
+        self._progress, self._goal, self._console = progress, goal, console
         self._said: list[str] = []
         self._live: Live
 
     def __enter__(self) -> Self:
         from rich.live import Live
 
-        self._live = Live(self._table(), refresh_per_second=4, transient=True)
-        self._live.start()
+        self._live = Live(self.drawn(), console=self._console, auto_refresh=False, transient=True)
+        self._live.start(refresh=True)
         return self
 
     def __exit__(self, *error: object) -> None:
         self._live.stop()
 
     def say(self, sentence: str) -> None:
-        self._said = [*self._said[-4:], sentence]
+        self._said = [*self._said[1 - _SENTENCES :], f"{time.strftime('%H:%M:%S')} {sentence}"]
 
     def show(self) -> None:
-        self._live.update(self._table())
+        self._live.update(self.drawn(), refresh=True)
 
-    def _table(self) -> Table:
+    def drawn(self) -> RenderableType:
+        from rich.console import Group
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table(title="weft crawls", show_header=False, title_justify="left", box=None, pad_edge=False)
-        table.add_column(style="bold")
+        table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column(style="dim", no_wrap=True)
         table.add_column()
-        for name, value in _facts(self._progress):
-            table.add_row(name, value)
-        if left := self._time_left():
-            table.add_row("left", left)
-        for sentence in self._said:
-            table.add_row("", sentence, style="yellow")
-        return table
+        for fact in facts_of(self._progress, self._goal):
+            table.add_row(fact.name, Text(fact.value, style="bold red" if fact.is_bad else ""))
+        said = [Text(sentence, style="yellow") for sentence in self._said]
+        return Group(self._heading(), table, *said)
 
-    def _time_left(self) -> str:
-        if self._seconds is not None:
-            return f"{max(0.0, self._seconds - self._progress.seconds):.0f} s"
-        if self._pages is not None and self._progress.rate > 0:
-            return f"about {max(0, self._pages - self._progress.total('pages')) / self._progress.rate:.0f} s"
+    def _heading(self) -> RenderableType:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        heading = Table.grid(padding=(0, 2, 0, 0))
+        parts: list[RenderableType] = [
+            Text("weft crawls", style="bold"),
+            Text(sparkline(self._progress.rates), "green"),
+        ]
+        share = self._goal.share_done(self._progress)
+        if share is not None:
+            parts.append(ProgressBar(total=1.0, completed=share, width=30))
+        heading.add_row(*parts)
+        return heading
+
+
+def sparkline(values: Sequence[float], width: int = 30) -> str:
+    """The last values as a row of bars, the highest as high as can be."""
+    shown = list(values)[-width:]
+    highest = max(shown, default=0.0)
+    if highest <= 0:
         return ""
-
-
-def _facts(progress: Progress) -> list[tuple[str, str]]:
-    facts = [("pages", f"{progress.total('pages')} ({progress.rate:.1f}/s, {progress.seconds:.0f} s)")]
-    counts = progress.counts
-    if counts is not None:
-        facts.append(("links", _counted(counts.links)))
-        facts.append(("chunks", _counted(counts.chunks)))
-        if counts.errors:
-            facts.append(("errors", _counted(counts.errors)))
-    fresh = progress.index.get("freshness") or {}
-    if fresh.get("p50") is not None:
-        facts.append(("fresh", f"{fresh['p50']:.1f} s, p99 {fresh['p99']:.1f} s"))
-    facts.append(("disk", f"{progress.free_bytes / 2**30:.1f} GB free"))
-    return facts
-
-
-def _counted(numbers: dict[str, int]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in numbers.items() if number) or "none"
+    return "".join(_BARS[min(len(_BARS) - 1, int(value / highest * len(_BARS)))] for value in shown)

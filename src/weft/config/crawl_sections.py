@@ -186,6 +186,41 @@ class DispatcherSettings:
     parameters: int = key(
         12, "Parameters of a query, beyond which it is taken for a trap.", Between(0, 1000), "parameters"
     )
+    repeated_runs: int = key(
+        2,
+        "Times that several parts of a path may follow themselves, beyond which it is taken for a trap.",
+        Between(1, 100),
+        "times",
+    )
+    growing_parameters: int = key(
+        6,
+        "Parameters of a query that extends the one of the page it is on, beyond which it is taken for a trap.",
+        Between(1, 1000),
+        "parameters",
+    )
+    encoded_times: int = key(
+        3,
+        "Times that a URL within a URL may be percent-encoded, beyond which it is taken for a trap.",
+        Between(2, 100),
+        "times",
+    )
+    calendar_ahead: int = key(2, "How far a calendar is followed into the future.", Between(0, 8000), "years")
+    calendar_back: int = key(30, "How far a calendar is followed into the past.", Between(0, 8000), "years")
+    session_hops: int = key(
+        3, "Hops beyond which a session id in the path must stay the same.", Between(0, 1000), "hops"
+    )
+    sitemap_nesting: int = key(
+        2, "Indexes of sitemaps, one within another, that are followed.", Between(0, 100), "indexes"
+    )
+    host_links: int = key(
+        1_000_000, "Links of one host that are kept; further ones are not.", Between(1, 1_000_000_000), "links"
+    )
+    domain_hosts: int = key(
+        10_000,
+        "Hosts of one domain that are known; links of further ones are not kept.",
+        Between(1, 100_000_000),
+        "hosts",
+    )
     learn_parameters: bool = key(
         True, "Whether links that differ from others in parameters that do not matter are left out."
     )

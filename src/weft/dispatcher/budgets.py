@@ -21,12 +21,17 @@ class Budgets:
 
     def refusal(self, site: Site) -> str:
         """Why no new link of this site may be chosen now; nothing if one may, which is counted at once."""
+        exhausted = self.exhausted(site)
+        if not exhausted:
+            self._taken[site.name] = self.taken(site.name) + 1
+        return exhausted
+
+    def exhausted(self, site: Site) -> str:
+        """The same, without counting."""
         budget = budget_of(site)
-        taken = self.taken(site.name)
-        if budget is not None and taken >= budget:
-            return f"budget: {budget} links of {site.name} were crawled"
-        self._taken[site.name] = taken + 1
-        return ""
+        if budget is None or self.taken(site.name) < budget:
+            return ""
+        return f"budget: {budget} links of {site.name} were crawled"
 
     def taken(self, name: str) -> int:
         if name not in self._taken:

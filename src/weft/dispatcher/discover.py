@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from weft.config.crawl_sections import DispatcherSettings
+from weft.dispatcher.counting import count_again, is_time_to_count
 from weft.dispatcher.parameters.hiding import come_closer, hidden, stand_in
 from weft.dispatcher.parameters.learning import ParameterRound
 from weft.dispatcher.parameters.sampling import is_sampled
 from weft.dispatcher.records import LinkRecord, Place
+from weft.dispatcher.remembered import Remembered
 from weft.dispatcher.scope import Scope
+from weft.dispatcher.traps import kind_of, trap_after
+from weft.dispatcher.traps.hosts import host_of
 from weft.dispatcher.work import LinkRound
-from weft.model.domain import plain_domain
+from weft.linkindex.uncollected import uncollected
+from weft.mgmt.values import Site
+from weft.model.domain import Domain, plain_domain
 from weft.model.url import PageUrl, Uri
+
+MANY_DOMAINS: Final = "domains of any scope"
 
 
 class Found(NamedTuple):
@@ -26,81 +35,109 @@ class Found(NamedTuple):
     depth: int
     source: str
     references: int = 0
+    nesting: int = 0
+
+    @property
+    def page(self) -> PageUrl:
+        return PageUrl(self.url, Uri(self.uri.decode()), _plain(self.domain))
 
 
 class Discovery:
     """Takes links that were found and puts the unknown ones into a round.
 
-    Those that were seen lately are known without a look into the store: pages of a site name the same links again and
-    again.
+    Those that were seen lately are known without a look into the store.
     """
 
     def __init__(self, settings: DispatcherSettings, remembered: int = 400_000) -> None:
-        self._settings, self._half = settings, remembered // 2
-        self._young: set[bytes] = set()
-        self._old: set[bytes] = set()
+        self._settings, self._remembered = settings, Remembered(remembered)
+        self._to_count: dict[tuple[bytes, bytes], None] = {}
+        """Links that may have more references by now; the index knows of them when this round is written."""
         self.refused: Counter[str] = Counter()
-        """How many links were refused without a record, by reason."""
+        """How many links were refused, by kind; most have a record, which tells the figures too."""
 
     def offer(
         self, links: LinkRound, scope: Scope, found: Iterable[Found], now: int, rules: ParameterRound | None = None
     ) -> int:
         """Make unknown links known; returns how many. By the rules some are hidden, and others stand for them."""
-        unseen = self._unseen(found)
-        wanted = [link for link in unseen if self._is_in_scope(scope, link)]
-        added, stand_ins = self._add(links, scope, wanted, now, rules)
-        if stand_ins:
-            added += self._add(links, scope, self._unseen(stand_ins), now, None)[0]
+        to_count, self._to_count = self._to_count, {}
+        with uncollected():
+            count_again(links, list(to_count))
+            added, stand_ins = self._add(links, scope, self._wanted(scope, found), now, rules)
+            if stand_ins:
+                added += self._add(links, scope, self._wanted(scope, stand_ins), now, None)[0]
         return added
 
     def _add(
-        self, links: LinkRound, scope: Scope, wanted: list[Found], now: int, rules: ParameterRound | None
+        self, links: LinkRound, scope: Scope, wanted: dict[Found, Site], now: int, rules: ParameterRound | None
     ) -> tuple[int, list[Found]]:
         """How many were added, and the links that stand for those of them that are hidden."""
         places = [(link.domain, link.uri) for link in wanted]
         records = links.read(places)
         works = links.works({link.domain for link in wanted})
+        hosts = [(link.domain, host_of(link.uri)) for link in wanted]
+        links.hosts.read(host for host, record in zip(hosts, records, strict=True) if record is None)
         if rules is not None:
             rules.read(place for place in places if b"?" in place[1])
         added: Counter[bytes] = Counter()
         stand_ins: list[Found] = []
-        for link, record in zip(wanted, records, strict=True):
+        for (link, site), host, record in zip(wanted.items(), hosts, records, strict=True):
             if record is not None:
                 come_closer(links, (link.domain, link.uri), record, link.depth, link.source)
+                self._to_count[link.domain, link.uri] = None
             elif works[link.domain].links + added[link.domain] >= self._settings.domain_links:
                 self.refused["links of the domain"] += 1
+            elif site is scope.anywhere and not links.enter(link.domain, self._settings.max_domains):
+                # Domains of sites that were named are not counted.
+                self.refused[MANY_DOMAINS] += 1
+            elif too_many := links.hosts.refusal(host, self._settings):
+                self.refused[too_many] += 1
             else:
                 added[link.domain] += 1
-                links.put(link.domain, link.uri, self._record(scope, link, now, rules, stand_ins))
-        self._remember({link.uri for link in wanted})
+                links.put(link.domain, link.uri, self._record(scope, link, site, now, rules, stand_ins))
+        self._remembered.add(link.uri for link in wanted)
         return added.total(), stand_ins
 
     def forget(self) -> None:
         """A round was not written: nothing of it is known."""
-        self._young, self._old = set(), set()
+        self._remembered.forget()
+        self._to_count = {}
 
-    def _unseen(self, found: Iterable[Found]) -> list[Found]:
-        """Each uri once, by its shortest way."""
+    def _unseen(self, found: Iterable[Found]) -> Iterable[Found]:
+        """Each uri once, by its shortest way, with the number of pages that name it here."""
+        see = self._remembered.see
         nearest: dict[bytes, Found] = {}
+        times: Counter[bytes] = Counter()
         for link in found:
-            if link.uri in self._young or link.uri in self._old:
+            uri = link.uri
+            if seen := see(uri):
+                if is_time_to_count(seen):
+                    self._to_count[link.domain, uri] = None
                 continue
-            known = nearest.get(link.uri)
-            if known is None or link.depth < known.depth:
-                nearest[link.uri] = link
-        return list(nearest.values())
+            known = nearest.setdefault(uri, link)
+            if known is not link:
+                times[uri] += 1
+                if link.depth < known.depth:
+                    nearest[uri] = link
+        for uri, more in times.items():
+            nearest[uri] = nearest[uri]._replace(references=max(nearest[uri].references, more + 1))
+        return nearest.values()
 
-    def _is_in_scope(self, scope: Scope, link: Found) -> bool:
-        if scope.site_of(page_of(link)) is not None:
-            return True
-        self.refused["out of scope"] += 1
-        return False
+    def _wanted(self, scope: Scope, found: Iterable[Found]) -> dict[Found, Site]:
+        """Those in scope that were not seen lately, with their sites."""
+        unseen = self._unseen(found)
+        sites = {link: scope.site_at(link.url, _plain(link.domain)) for link in unseen}
+        wanted = {link: site for link, site in sites.items() if site is not None}
+        if len(wanted) < len(sites):
+            self.refused["out of scope"] += len(sites) - len(wanted)
+        return wanted
 
     def _record(
-        self, scope: Scope, link: Found, now: int, rules: ParameterRound | None, stand_ins: list[Found]
+        self, scope: Scope, link: Found, site: Site, now: int, rules: ParameterRound | None, stand_ins: list[Found]
     ) -> LinkRecord:
-        page = page_of(link)
-        reason = scope.judge(page, link.depth).reason
+        page = link.page
+        reason = scope.refusal(site, page, link.depth) or _trap_of(link, now, self._settings)
+        if reason:
+            self.refused[kind_of(reason)] += 1
         record = LinkRecord(
             url=link.url,
             place=Place.HIDDEN if reason else Place.NEW,
@@ -109,6 +146,7 @@ class Discovery:
             depth=link.depth,
             source=link.source,
             references=link.references,
+            nesting=link.nesting,
         )
         reduced = stand_in(rules, scope, link.domain, page, link.depth) if rules and not reason else None
         if rules is None or reduced is None or is_sampled(page.uri, self._settings.rule_sample, reduced.doubt):
@@ -117,11 +155,20 @@ class Discovery:
         stand_ins.append(link._replace(uri=reduced.page.uri.encode(), url=reduced.page.url))
         return hidden(record, reduced)
 
-    def _remember(self, uris: set[bytes]) -> None:
-        self._young |= uris
-        if len(self._young) > self._half:
-            self._old, self._young = self._young, set()
+
+def refusal_of(scope: Scope, link: Found, now: int, settings: DispatcherSettings) -> str:
+    """Why a link is not crawled though it may be known; nothing if it is crawled."""
+    return scope.judge(link.page, link.depth).reason or _trap_of(link, now, settings)
 
 
-def page_of(link: Found) -> PageUrl:
-    return PageUrl(link.url, Uri(link.uri.decode()), plain_domain(link.domain.decode()))
+def _trap_of(link: Found, now: int, settings: DispatcherSettings) -> str:
+    """Whether the step to it, from a page of the same host, is one of endlessly many."""
+    source, host = link.source.encode(), host_of(link.uri)
+    if host_of(source) != host:
+        return ""
+    return trap_after(source[len(host) :].decode(), link.uri[len(host) :].decode(), link.depth, now, settings)
+
+
+@lru_cache(maxsize=65_536)
+def _plain(domain: bytes) -> Domain:
+    return plain_domain(domain.decode())

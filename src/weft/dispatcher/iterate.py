@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
 
+from weft import failpoints
 from weft.clock import Clock
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.budgets import Budgets
 from weft.dispatcher.parameters.choosing import Filtering
 from weft.dispatcher.parameters.hiding import HandRules
+from weft.dispatcher.reconsider import Reconsideration
 from weft.dispatcher.records import DOMAIN_ROW, WORK, Place, decode_work, list_row, split_listed, work_column
+from weft.dispatcher.said import Said
 from weft.dispatcher.scope import Scope, Verdict, priority_of, web_host_of
 from weft.dispatcher.segment import Chosen, choose
 from weft.dispatcher.work import LinkRound
@@ -37,7 +41,20 @@ class Step(NamedTuple):
     given: int
     hidden: int
     looked_at: int = 0
-    """Hidden links that were looked at again because a rule is gone."""
+    """Links and references that were looked at again, because a rule is gone or something else is said."""
+
+
+@dataclass
+class _Turn:
+    """What one step works with, and what came of it."""
+
+    scope: Scope
+    links: LinkRound
+    budgets: Budgets
+    filtering: Filtering
+    wanted: list[Reopen] = field(default_factory=list)
+    domains: int = 0
+    hidden: int = 0
 
 
 class Dispatcher:
@@ -49,6 +66,7 @@ class Dispatcher:
         self._from: tuple[int, bytes] = (0, b"")
         """Base and domain to go on with: those at the front of the list must not be all that is ever served."""
         self._by_hand = HandRules(store)
+        self._said = Said(store, settings)
 
     @property
     def low_water(self) -> int:
@@ -60,48 +78,63 @@ class Dispatcher:
         now = self._clock.now()
         links, budgets = LinkRound(self._store, self.low_water), Budgets(self._store)
         filtering = Filtering(self._store, links, self._settings, scope, now)
-        domains = given = hidden = 0
-        wanted: list[Reopen] = []
-        for domain in islice(self._domains(now), DOMAINS_A_STEP):
-            if given >= room:
+        again = Reconsideration(self._store, links, scope, budgets, self._settings, now).look()
+        turn = _Turn(scope, links, budgets, filtering)
+        for domain in islice(self._in_order(scope, links, now), DOMAINS_A_STEP):
+            if len(turn.wanted) >= room:
                 break
-            domains += 1
-            segment = choose(self._store, links, domain, self._settings, now)
-            filtering.prepare(domain, (chosen.uri for chosen in segment))
-            for chosen in segment:
-                if links.read([(domain, chosen.uri)])[0] != chosen.record:
-                    # It went with another one of this segment.
-                    continue
-                verdict = self._judge(scope, budgets, domain, chosen, filtering)
-                if verdict is None or verdict.reason:
-                    hidden += 1
-                    if verdict is not None:
-                        hide(links, domain, chosen, verdict.reason)
-                    continue
-                taken = _take(links, domain, chosen, filtering)
-                priority = priority_of(verdict.site) if verdict.site else 0
-                wanted += [_reopening(each, priority) for each in taken]
-                given += len(taken)
-        if wanted:
-            self._mgmt.reopen(wanted)
-        self._write({**links.cells(), **filtering.cells(self._by_hand)}, budgets)
-        return Step(domains, given, hidden, filtering.looked_at)
+            self._serve(domain, turn, now)
+        if turn.wanted:
+            self._mgmt.reopen(turn.wanted)
+        failpoints.point("dispatcher.handed_over")
+        heard = self._said.changes(scope)
+        # What is said now comes last: it begins a look anew that is under way.
+        self._write({**links.cells(), **filtering.cells(self._by_hand), **again.cells, **heard}, budgets)
+        failpoints.point("dispatcher.written")
+        looked_at = filtering.looked_at + again.looked_at + bool(heard)
+        return Step(turn.domains, len(turn.wanted), turn.hidden, looked_at)
 
-    def _judge(
-        self, scope: Scope, budgets: Budgets, domain: bytes, chosen: Chosen, filtering: Filtering
-    ) -> Verdict | None:
+    def _serve(self, domain: bytes, turn: _Turn, now: int) -> None:
+        """Take or hide the links of a domain's next segment."""
+        turn.domains += 1
+        segment = choose(self._store, turn.links, domain, self._settings, now)
+        turn.filtering.prepare(domain, (chosen.uri for chosen in segment))
+        for chosen in segment:
+            if turn.links.read([(domain, chosen.uri)])[0] != chosen.record:
+                # It went with another one of this segment.
+                continue
+            verdict = self._judge(turn, domain, chosen)
+            if verdict is None or verdict.reason:
+                turn.hidden += 1
+                if verdict is not None:
+                    hide(turn.links, domain, chosen, verdict.reason)
+                continue
+            priority = priority_of(verdict.site) if verdict.site else 0
+            turn.wanted += [_reopening(each, priority) for each in _take(turn.links, domain, chosen, turn.filtering)]
+
+    def _judge(self, turn: _Turn, domain: bytes, chosen: Chosen) -> Verdict | None:
         """Again, for something may have been said or learned since the link was found. None: another stands for it."""
         page = PageUrl(chosen.record.url, Uri(chosen.uri.decode()), plain_domain(domain.decode()))
-        verdict = scope.judge(page, chosen.record.depth)
-        if not verdict.reason and filtering.hides(domain, page, chosen.record):
+        verdict = turn.scope.judge(page, chosen.record.depth)
+        if not verdict.reason and turn.filtering.hides(domain, page, chosen.record):
             return None
         if verdict.reason or verdict.site is None or chosen.record.fetched:
             return verdict
-        return Verdict(verdict.site, budgets.refusal(verdict.site))
+        return Verdict(verdict.site, turn.budgets.refusal(verdict.site))
 
     def _write(self, cells: Cells, budgets: Budgets) -> None:
         if cells:
             self._store.write(Batch({**cells, **budgets.cells()}), self._store.last_seq + 1)
+
+    def _in_order(self, scope: Scope, links: LinkRound, now: int) -> Iterator[bytes]:
+        """Domains that have work: by priority, and those of one priority in turn."""
+        priorities = scope.priorities
+        works = links.works(priorities)
+        ready = [domain for domain, work in works.items() if work.listed is not None and work.listed <= now]
+        ready.sort(key=lambda domain: (priorities[domain], domain))
+        yield from (domain for domain in ready if priorities[domain] < 0)
+        yield from (domain for domain in self._domains(now) if domain not in priorities)
+        yield from (domain for domain in ready if priorities[domain] > 0)
 
     def _domains(self, now: int) -> Iterator[bytes]:
         """Domains that have work, from where the last step stopped, once around."""

@@ -17,12 +17,14 @@ import msgspec
 from weft.linkindex.keys import base_of
 from weft.mgmt.values import WarcPosition
 from weft.store.api import Column
-from weft.store.encoding import cell_key
+from weft.store.encoding import END, cell_key
 from weft.store.tables import Table
 
 LINK, NEW, DUE, DOMAIN, WORK = b"link", b"new", b"due", b"domain", b"work"
 DOMAIN_ROW: Final = b"l:"
 _TABLE: Final = Table.LINKS.byte
+# A domain holds no zero byte, and what stands last in a key is not escaped: these keys are made by joining bytes.
+_LINK, _NEW, _DUE = (END + family + END for family in (LINK, NEW, DUE))
 _MOMENT: Final = 8
 _NEW_PREFIX: Final = 2 + _MOMENT
 
@@ -40,7 +42,7 @@ class Place(StrEnum):
     """Not to be fetched, with the reason."""
 
 
-class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What is known of a link. Moments are milliseconds since 1970, 0 for never."""
 
     url: str
@@ -53,7 +55,7 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     source: str = ""
     """The uri of the page that it was first found on; nothing if it was added."""
     references: int = 0
-    """When its place among the new ones was chosen."""
+    """When its place among the new ones was chosen, or last chosen again."""
     due: int = 0
     fetched: int = 0
     status: int = 0
@@ -76,6 +78,10 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     simhash: int = 0
     canonical: str = ""
     """The uri that stands for this one."""
+    claimed: int = 0
+    """When it changed after its last fetch, as a sitemap says; 0: none does."""
+    nesting: int = 0
+    """Indexes of sitemaps, one within another, that led to it."""
 
 
 class DomainWork(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -107,7 +113,7 @@ def work_column(domain: bytes) -> Column:
 
 
 def link_key(domain: bytes, uri: bytes) -> bytes:
-    return cell_key(_TABLE, *link_column(domain, uri))
+    return b"".join((_TABLE, DOMAIN_ROW, domain, _LINK, uri))
 
 
 def work_key(domain: bytes) -> bytes:
@@ -119,9 +125,9 @@ def waiting_key(domain: bytes, uri: bytes, record: LinkRecord) -> bytes | None:
     if record.place is Place.NEW:
         rarity = 255 - min(record.references.bit_length(), 255)
         wanted = bytes([min(record.depth, 255), rarity]) + _moment(record.discovered)
-        return cell_key(_TABLE, DOMAIN_ROW + domain, NEW, wanted + uri)
+        return b"".join((_TABLE, DOMAIN_ROW, domain, _NEW, wanted, uri))
     if record.place is Place.DUE:
-        return cell_key(_TABLE, DOMAIN_ROW + domain, DUE, _moment(record.due) + uri)
+        return b"".join((_TABLE, DOMAIN_ROW, domain, _DUE, _moment(record.due), uri))
     return None
 
 
@@ -136,7 +142,9 @@ def split_due(qualifier: bytes) -> tuple[int, bytes]:
 
 def turn_of(record: LinkRecord) -> int | None:
     """From when on a link may be chosen."""
-    return {Place.NEW: 0, Place.DUE: record.due}.get(record.place)
+    if record.place is Place.NEW:
+        return 0
+    return record.due if record.place is Place.DUE else None
 
 
 def list_row(base: int) -> bytes:

@@ -97,8 +97,12 @@ def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSetting
 
 
 def _says_the_same(record: LinkRecord, fetched: Fetched) -> bool:
-    """Whether a page has the text that it had; dates and counters do not make it another."""
-    return fetched.kind is Kind.PAGE and fetched.fingerprint != 0 and fetched.fingerprint == record.fingerprint
+    """Whether a page has the text that it had (dates and counters do not make it another), a sitemap its entries."""
+    return (
+        fetched.kind in (Kind.PAGE, Kind.LISTING)
+        and fetched.fingerprint != 0
+        and fetched.fingerprint == record.fingerprint
+    )
 
 
 def _failed(record: LinkRecord, fetched: Fetched) -> LinkRecord:

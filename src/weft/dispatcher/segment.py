@@ -41,7 +41,7 @@ def _new(reader: Reader, links: LinkRound, domain: bytes, most: int) -> list[Cho
 
 
 def _why_new(record: LinkRecord) -> str:
-    return f"new, {record.depth} hops, {record.references} references when found"
+    return f"new, {record.depth} hops, {record.references} references when last counted"
 
 
 def _due(reader: Reader, links: LinkRound, domain: bytes, now: int, most: int) -> list[Chosen]:

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from weft.dispatcher.entered import EnteredDomains
 from weft.dispatcher.records import (
     DOMAIN_ROW,
     DUE,
@@ -29,7 +30,11 @@ from weft.dispatcher.records import (
     work_column,
     work_key,
 )
+from weft.dispatcher.traps.hosts import HostCounts
 from weft.linkindex.cells import Cells
+from weft.linkindex.keys import uri_info_column
+from weft.linkindex.near import near_cells
+from weft.linkindex.records import UriInfo
 from weft.store.api import Reader
 from weft.store.tables import Table
 
@@ -44,8 +49,10 @@ class LinkRound:
 
     def __init__(self, reader: Reader, low_water: int) -> None:
         self._reader, self._low_water = reader, low_water
+        self.hosts = HostCounts(reader)
         self._before: dict[tuple[bytes, bytes], LinkRecord | None] = {}
         self._after: dict[tuple[bytes, bytes], LinkRecord] = {}
+        self._entered = EnteredDomains(reader)
 
     def read(self, links: Sequence[tuple[bytes, bytes]]) -> list[LinkRecord | None]:
         """The records of (domain, uri), as they are now in this round."""
@@ -59,11 +66,20 @@ class LinkRound:
         """Make this the link's record; it must have been read in this round."""
         self._after[domain, uri] = record
 
+    def references(self, links: Sequence[tuple[bytes, bytes]]) -> list[int]:
+        """By how many pages each is referenced, as far as the index knows."""
+        cells = self._reader.get(Table.FLUO, [uri_info_column(*link) for link in links])
+        return [UriInfo.decode(cell.value).references if cell else 0 for cell in cells]
+
+    def enter(self, domain: bytes, most: int) -> bool:
+        """Whether a crawl of any scope that enters at most so many domains may enter this one; it is counted then."""
+        return self._entered.enter(domain, most)
+
     def cells(self) -> Cells:
         changed = {
             link: (self._before[link], after) for link, after in self._after.items() if self._before[link] != after
         }
-        cells: Cells = {}
+        cells = {**self.hosts.cells(), **self._entered.cells()}
         by_domain: defaultdict[bytes, list[tuple[LinkRecord | None, LinkRecord]]] = defaultdict(list)
         for (domain, uri), (before, after) in changed.items():
             _write_link(cells, domain, uri, before, after)
@@ -117,6 +133,7 @@ def _write_link(cells: Cells, domain: bytes, uri: bytes, before: LinkRecord | No
     if now:
         cells[now] = b""
     cells[link_key(domain, uri)] = encode_record(after)
+    cells |= near_cells(uri, before.simhash if before else 0, after.simhash)
 
 
 def _changed_work(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -11,6 +11,7 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.discover import Discovery, Found
+from weft.dispatcher.lastmods import Claim, Lastmods
 from weft.dispatcher.parameters.learning import ParameterRound
 from weft.dispatcher.parameters.results import take_result
 from weft.dispatcher.records import LinkRecord
@@ -32,6 +33,8 @@ from weft.store.tables import Table
 
 ReadAll = Callable[[Sequence[BuildLink]], list[Read]]
 """Reads fetches from the archive and parses them, in worker processes or here."""
+
+TOO_NESTED: Final = "sitemaps within sitemaps"
 
 
 class Built(NamedTuple):
@@ -89,14 +92,18 @@ class Builder:
         now = self._clock.now()
         round_ = LinkRound(self._store, self.low_water)
         rules = ParameterRound(self._store, self._settings) if self._settings.learn_parameters else None
-        found = self._take_results(round_, rules, links, reads)
-        discovered = self.discovery.offer(round_, scope, found, now, rules)
-        learned = rules.cells() if rules else {}
-        notes = {**round_.cells(), **learned, **markers.mark(chunks), **markers.forget(self._reported)}
+        lastmods = Lastmods(self._store, self._settings)
+        found = self._take_results(round_, rules, lastmods, links, reads)
+        lastmods.hear(round_, [Claim(*place) for read in reads for place in read.claims()], now)
         pages = [read.page for read in reads if read.page is not None]
         try:
+            discovered = self.discovery.offer(round_, scope, found, now, rules)
+            learned = {**(rules.cells() if rules else {}), **lastmods.cells()}
+            chunk_marks = {**markers.mark(chunks), **markers.forget(self._reported)}
+            notes = {**round_.cells(), **learned, **chunk_marks}
             applied = self._index.apply([*pages, *self._still_there(links, reads)], notes)
         except BaseException:
+            # What was offered is not written: it must not be taken for known.
             self.discovery.forget()
             raise
         self._reported = []
@@ -104,10 +111,16 @@ class Builder:
         self._tell_handlers(links, reads)
         done = self._clock.now()
         freshness = [max(0, done - link.result.ended) for link in links if link.result.position]
-        return Built(applied.seq, len(links), len(pages), applied.links, discovered, freshness)
+        loaded = sum(not page.is_gone for page in pages)
+        return Built(applied.seq, len(links), loaded, applied.links, discovered, freshness)
 
     def _take_results(
-        self, round_: LinkRound, rules: ParameterRound | None, links: list[BuildLink], reads: list[Read]
+        self,
+        round_: LinkRound,
+        rules: ParameterRound | None,
+        lastmods: Lastmods,
+        links: list[BuildLink],
+        reads: list[Read],
     ) -> list[Found]:
         """Put the links' records after their fetches into the round; return the links that their pages name."""
         places = [(_domain_key(link.uri), link.uri.encode()) for link in links]
@@ -117,16 +130,24 @@ class Builder:
         found: list[Found] = []
         for link, read, place in zip(links, reads, places, strict=True):
             record = round_.read([place])[0] or LinkRecord(url=link.url, discovered=link.result.ended)
-            after = after_fetch(record, read.fetched, self._settings)
+            after = lastmods.judge(place, record, after_fetch(record, read.fetched, self._settings))
             if record.url != link.url and not after.turned:
                 after = msgspec.structs.replace(after, url=link.url)
             round_.put(*place, after)
             if rules:
                 take_result(rules, round_, place, after, read.fetched)
-            # A redirect leads to the same page by another name: it is no further away.
-            depth = record.depth + (read.fetched.kind is not Kind.MOVED)
-            found += [Found(each.domain, each.uri, each.url, depth, link.uri) for each in read.follow]
+            found += self._found(link, read, record)
         return found
+
+    def _found(self, link: BuildLink, read: Read, record: LinkRecord) -> list[Found]:
+        # A redirect leads to the same page by another name: it is no further away.
+        depth = record.depth + (read.fetched.kind is not Kind.MOVED)
+        follow = read.follow
+        nesting = record.nesting + 1 if read.is_index else 0
+        if nesting > self._settings.sitemap_nesting:
+            self.discovery.refused[TOO_NESTED] += len(follow)
+            follow = []
+        return [Found(each.domain, each.uri, each.url, depth, link.uri, nesting=nesting) for each in follow]
 
     def _still_there(self, links: list[BuildLink], reads: list[Read]) -> list[LoadedPage]:
         """Pages that the server says have not changed: what they say stays, their version moves on."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable
 from importlib.metadata import EntryPoint, entry_points
+from typing import Final
 
 import msgspec
 
 GROUP = "weft.handlers"
+SLOW: Final = 1.0
+"""Seconds for one page, beyond which a handler is named in the log: the index waits for it."""
 _log = logging.getLogger(__name__)
 
 
@@ -30,7 +34,7 @@ Handler = Callable[[HandledPage], object]
 
 
 class Handlers:
-    """Called after a page is in the index, at least once; what a handler raises is logged and harms nobody else."""
+    """Called after a page is in the index, at most once a load; what one raises is logged and harms nobody else."""
 
     def __init__(self, found: Iterable[EntryPoint] | None = None) -> None:
         points = entry_points(group=GROUP) if found is None else found
@@ -46,7 +50,10 @@ class Handlers:
 
     def handle(self, page: HandledPage) -> None:
         for name, handler in self._handlers.items():
+            began = time.monotonic()
             try:
                 handler(page)
             except Exception:
                 _log.exception("page handler failed name=%s uri=%s", name, page.uri)
+            if (seconds := time.monotonic() - began) > SLOW:
+                _log.warning("page handler is slow name=%s uri=%s seconds=%.1f", name, page.uri, seconds)

@@ -71,20 +71,23 @@ def _refuse(refused: Refused) -> Answer:
 _LANGUAGE: Final = Language[Fetches, Answer](encode, _decode_answers, _refuse)
 
 
-@contextmanager
-def reading_all(settings: Settings, rules: UrlRules, archive: Path, workers: int | None = None) -> Iterator[ReadAll]:
-    """What reads many fetches at once; so many workers, or one less than there are processors."""
-    limits = settings.limits
-    told = ReaderSettings(
+def told_to_readers(settings: Settings, rules: UrlRules, archive: Path) -> ReaderSettings:
+    return ReaderSettings(
         rules.strip,
         rules.max_length,
-        limits,
+        settings.limits,
         settings.spider.max_body,
         product_token(settings.spider),
         str(archive),
         os.getpid(),
     )
-    orders = Orders("weft.index.worker", encode(told), limits.parse_seconds)
+
+
+@contextmanager
+def reading_all(settings: Settings, rules: UrlRules, archive: Path, workers: int | None = None) -> Iterator[ReadAll]:
+    """What reads many fetches at once; so many workers, or one less than there are processors."""
+    told = told_to_readers(settings, rules, archive)
+    orders = Orders("weft.index.worker", encode(told), settings.limits.parse_seconds)
     with Workers(workers or max(1, processors() - 1), orders, _LANGUAGE) as started:
 
         def read_all(links: Sequence[BuildLink]) -> list[Read]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,9 +13,10 @@ from weft.dispatcher.iterate import Dispatcher
 from weft.dispatcher.scope import Scope
 from weft.errors import LeaseLost, MgmtUnavailable, WeftError
 from weft.index.builder import Builder
+from weft.index.tally import Tally
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import BuildChunk, Lease, NodeState, NodeType
-from weft.status_file import forget_status, write_status
+from weft.status_file import write_status
 
 log = logging.getLogger(__name__)
 
@@ -29,34 +28,6 @@ _TELL_EVERY: Final = 1000
 _FINISH: Final = 20_000
 """Milliseconds that a stopping process may take to build what was crawled."""
 _LOOK_AT_SITES_EVERY: Final = 2000
-
-
-@dataclass
-class Tally:
-    """What this process did since it began."""
-
-    chunks: int = 0
-    results: int = 0
-    pages: int = 0
-    links: int = 0
-    discovered: int = 0
-    given: int = 0
-    freshness: deque[int] = field(default_factory=lambda: deque(maxlen=10_000))
-
-    def facts(self) -> dict[str, Any]:
-        return {
-            "chunks": self.chunks,
-            "results": self.results,
-            "pages": self.pages,
-            "links": self.links,
-            "discovered": self.discovered,
-            "given": self.given,
-            "freshness": {"p50": self._seconds(0.5), "p99": self._seconds(0.99)},
-        }
-
-    def _seconds(self, share: float) -> float | None:
-        ordered = sorted(self.freshness)
-        return ordered[int(len(ordered) * share)] / 1000 if ordered else None
 
 
 class IndexService:
@@ -100,7 +71,7 @@ class IndexService:
                 stop.wait(idle)
         self._finish()
         self._mgmt.tell(self._lease, NodeState.OFFLINE)
-        forget_status(self._home, "index")
+        write_status(self._home, "index", {**self._facts(), "ended": True})
 
     def _finish(self) -> None:
         """Build what was crawled until now, so that the answers are complete; the next start does the rest."""
@@ -139,13 +110,7 @@ class IndexService:
         for chunk in chunks:
             self._mgmt.built(self._lease, chunk.id, chunk.attempt)
             self._builder.reported(chunk.id)
-        tally = self.tally
-        tally.chunks += len(chunks)
-        tally.results += built.results
-        tally.pages += built.pages
-        tally.links += built.links
-        tally.discovered += built.discovered
-        tally.freshness.extend(built.freshness)
+        self.tally.add(built, len(chunks), self._clock.now())
         self._outstanding = max(0, self._outstanding - built.results)
 
     def _load_alone(self, chunk: BuildChunk) -> None:
@@ -186,5 +151,8 @@ class IndexService:
         now = self._clock.now()
         if now - self._told_at >= _TELL_EVERY:
             self._told_at = now
-            facts = {**self.tally.facts(), "outstanding": self._outstanding, "idle": self.is_idle}
-            write_status(self._home, "index", {**facts, "refused": dict(self._builder.discovery.refused)})
+            write_status(self._home, "index", self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        facts = {**self.tally.facts(self._clock.now()), "outstanding": self._outstanding, "idle": self.is_idle}
+        return {**facts, "refused": dict(self._builder.discovery.refused)}

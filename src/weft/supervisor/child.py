@@ -22,6 +22,9 @@ _STEADY: Final = 60.0
 
 _REFUSED: Final = 2
 """The exit code of bad usage and bad input."""
+_FROM_OUTSIDE: Final = (-signal.SIGKILL, -signal.SIGTERM)
+_COMPLAINT: Final = "weft: "
+"""How a sentence about what is wrong begins; a role that is ready says something else first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._wait, self._started, self._again_at = _FIRST_WAIT, 0.0, 0.0
         self.restarts = 0
+        self._has_run = False
 
     @property
     def pid(self) -> int | None:
@@ -70,30 +74,37 @@ class Child:
     def look_after(self) -> str:
         """Start it again if it died and has waited long enough; a sentence about a death that was just found.
 
-        Raises RoleRefused if it says that it cannot run at all: another start would say the same.
+        Raises RoleRefused if it never ran and says that it cannot: another start would say the same. One that ran may
+        find a full disk or a control plane that is away, and those come back.
         """
         if self.is_running:
             return ""
         now = time.monotonic()
         if self._process is not None:
             code = self._process.returncode
-            if code == _REFUSED:
-                raise RoleRefused(f"{self.role.name} cannot run{self._last_words()}")
-            self._wait = _FIRST_WAIT if now - self._started > _STEADY else min(self._wait * 2, _LONGEST_WAIT)
+            said = self._output()
+            self._has_run = self._has_run or bool(said and not said[0].startswith(_COMPLAINT))
+            if code == _REFUSED and not self._has_run:
+                raise RoleRefused(f"{self.role.name} cannot run{_last_words(said)}")
+            self._wait = self._next_wait(code, now - self._started)
             self._again_at, self._process = now + self._wait, None
-            return (
-                f"{self.role.name} ended ({_ending(code)}), starting it again in {self._wait:.0f} s{self._last_words()}"
-            )
+            words = _last_words(said)
+            return f"{self.role.name} ended ({_ending(code)}), starting it again in {self._wait:.0f} s{words}"
         if now >= self._again_at:
             self.restarts += 1
             self.start()
         return ""
 
-    def _last_words(self) -> str:
+    def _next_wait(self, code: int, lived: float) -> float:
+        """Longer after each death that may be its own fault; who was killed from outside did nothing wrong."""
+        if lived > _STEADY or code in _FROM_OUTSIDE:
+            return _FIRST_WAIT
+        return min(self._wait * 2, _LONGEST_WAIT)
+
+    def _output(self) -> list[str]:
         with contextlib.suppress(OSError):
-            lines = (self._logs / f"{self.role.name}.err").read_text(errors="replace").strip().splitlines()
-            return f": {lines[-1].removeprefix('weft: ')}" if lines else ""
-        return ""
+            return (self._logs / f"{self.role.name}.err").read_text(errors="replace").strip().splitlines()
+        return []
 
     def ask_to_stop(self) -> None:
         self._signal(signal.SIGTERM)
@@ -119,3 +130,9 @@ class Child:
 
 def _ending(code: int) -> str:
     return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def _last_words(said: list[str]) -> str:
+    """Its complaint; what a role says when it is ready is none."""
+    is_complaint = len(said) > 1 or (said and said[0].startswith(_COMPLAINT))
+    return f": {said[-1].removeprefix(_COMPLAINT)}" if is_complaint else ""

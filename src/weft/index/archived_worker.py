@@ -1,0 +1,28 @@
+"""The process that reads records again, to compare the index with its archive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from weft.index.archived import ArchiveReader, decode_question
+from weft.index.parsing import decode_settings, encode
+from weft.intake.workers.serving import Bounds, serve, set_alarm
+
+
+def begin(told: bytearray) -> tuple[Bounds, Callable[[bytearray], bytes]]:
+    settings = decode_settings(told)
+    reader = ArchiveReader(settings)
+
+    def answer(question: bytearray) -> bytes:
+        answers = []
+        for fetch in decode_question(question).fetches:
+            set_alarm(settings.limits.parse_seconds)
+            answers.append(reader.read(fetch))
+        set_alarm(0)
+        return encode(answers)
+
+    return Bounds(settings.limits.parse_bytes, settings.parent), answer
+
+
+if __name__ == "__main__":
+    serve(begin)

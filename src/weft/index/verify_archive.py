@@ -1,0 +1,107 @@
+"""Whether the pages of the index are what the archive says: each page against the record that decided it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from weft.dispatcher.records import DOMAIN_ROW, LINK, decode_record
+from weft.index.archived import ArchivedFetch, ReadAgain, Said
+from weft.linkindex import keys
+from weft.linkindex.derived import Progress, current_pages
+from weft.linkindex.records import Version, pack_doc, read_doc
+from weft.linkindex.verify import EXAMPLES
+from weft.store.api import Reader
+from weft.store.tables import Table, readable
+
+_BLOCK: Final = 200
+_TELL_EVERY: Final = 1000
+_AROUND: Final = 40
+
+
+@dataclass(slots=True)
+class ArchiveVerification:
+    """How many records were read again, what they call for, and where the index says something else."""
+
+    records: int = 0
+    pages: int = 0
+    """Pages of the index that a record was compared with."""
+    left_out: int = 0
+    """Pages that no fetch decided: imported ones."""
+    differences: int = 0
+    examples: list[str] = field(default_factory=list)
+
+    def differs(self, sentence: str) -> None:
+        self.differences += 1
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(sentence)
+
+
+def verify_archive(reader: Reader, read_again: ReadAgain, progress: Progress | None = None) -> ArchiveVerification:
+    """Read every record that decided about a page again and compare; `reader` must hold still."""
+    found = ArchiveVerification()
+    read = read_again(decisive_fetches(reader))
+    while block := list(islice(read, _BLOCK)):
+        _compare(reader, block, found)
+        if progress and found.records % _TELL_EVERY < len(block):
+            progress("records", found.records)
+    found.left_out = sum(1 for _ in current_pages(reader)) - found.pages
+    return found
+
+
+def decisive_fetches(reader: Reader) -> Iterator[ArchivedFetch]:
+    """Of every link that was ever decided, the last fetch that did."""
+    for row in reader.rows(Table.LINKS, DOMAIN_ROW):
+        for cell in reader.scan(Table.LINKS, row, LINK):
+            record = decode_record(cell.value)
+            if record.decided_position is not None:
+                yield ArchivedFetch(cell.qualifier, record.decided, record.fetched, record.decided_position)
+
+
+def _compare(reader: Reader, block: Iterable[tuple[ArchivedFetch, Said]], found: ArchiveVerification) -> None:
+    block = list(block)
+    uris = [fetch.uri for fetch, _ in block]
+    versions = reader.get(Table.FLUO, [keys.page_column(uri, keys.VERSION) for uri in uris])
+    pages = reader.get(Table.FLUO, [keys.page_column(uri, keys.CUR) for uri in uris])
+    docs = reader.get(Table.DOCS, [keys.doc_column(uri) for uri in uris])
+    for (fetch, said), version, page, doc in zip(block, versions, pages, docs, strict=True):
+        if version is not None and Version.decode(version.value).fetched > fetch.fetched:
+            continue  # loaded from elsewhere since
+        found.records += 1
+        found.pages += page is not None
+        _compare_one(fetch, said, page.value if page else b"", _unpacked(doc.value) if doc else b"", found)
+
+
+def _compare_one(fetch: ArchivedFetch, said: Said, cur: bytes, doc: bytes, found: ArchiveVerification) -> None:
+    at = fetch.position
+    place = f"{at.file} at {at.offset}"
+    name = fetch.uri.decode(errors="replace")
+    if said.problem:
+        found.differs(f"fluo p:{name}: its record {place} cannot be read again: {said.problem}")
+        return
+    for cell, held, expected in (
+        (f"fluo p:{name} page:cur", cur, said.cur),
+        (f"docs x:{name} doc", doc, said.doc),
+    ):
+        if held != expected:
+            found.differs(f"{cell} {_difference(held, expected)}, by the record {place}")
+
+
+def _difference(held: bytes, expected: bytes) -> str:
+    """Around the first byte that differs: long values mostly begin alike."""
+    if not held:
+        return "is missing"
+    if not expected:
+        return "is there, expected nothing"
+    same = next(
+        (n for n, (a, b) in enumerate(zip(held, expected, strict=False)) if a != b), min(len(held), len(expected))
+    )
+    begin, end = max(0, same - _AROUND // 2), same + _AROUND
+    return f"is …{readable(held[begin:end])}… from byte {begin} on, expected …{readable(expected[begin:end])}…"
+
+
+def _unpacked(stored: bytes) -> bytes:
+    """Without compression, which may differ for one content."""
+    return pack_doc(read_doc(stored))

@@ -1,0 +1,115 @@
+"""A small world around the index builder: fetches happen by saying what came back."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from weft.answers.index import Index
+from weft.archive.records import Exchange
+from weft.archive.writer import ArchiveWriter
+from weft.clock import ManualClock
+from weft.config import Settings
+from weft.config.crawl_sections import DispatcherSettings
+from weft.config.index_sections import IndexSettings
+from weft.dispatcher.iterate import Dispatcher
+from weft.dispatcher.records import LinkRecord, decode_record, link_column
+from weft.dispatcher.scope import Scope
+from weft.index.builder import Builder, Built
+from weft.index.handlers import HandledPage
+from weft.index.parsing import reading_all, told_to_readers
+from weft.linkindex.pipeline import LinkIndex
+from weft.linkindex.verify import verify
+from weft.mgmt.memory import MemoryMgmt
+from weft.mgmt.values import NewLink, NodeType, Result, Site, WarcPosition
+from weft.model.domain import reversed_domain
+from weft.model.url import UrlRules
+from weft.store.memory import MemoryStore
+from weft.store.tables import Table
+
+RULES = UrlRules()
+HTML = "text/html; charset=utf-8"
+SETTINGS = DispatcherSettings()
+
+
+class World:
+    """A control plane, an archive and an index; fetches happen by saying what came back."""
+
+    def __init__(self, place: Path, *, with_workers: bool = False) -> None:
+        self.place, self.clock = place, ManualClock(1_770_000_000_000)
+        self.mgmt, self.store = MemoryMgmt(self.clock), MemoryStore()
+        self.archive = ArchiveWriter(place / "warc", clock=self.clock)
+        self.crawler = self.mgmt.register(NodeType.CRAWLER, "crawler")
+        self.lease = self.mgmt.register(NodeType.INDEX_BUILDER, "builder")
+        self.scope = Scope([Site(name="*", scope="any")], SETTINGS)
+        self.handled: list[HandledPage] = []
+        self._open = ExitStack()
+        if with_workers:
+            read_all = self._open.enter_context(reading_all(Settings(), RULES, place / "warc", workers=1))
+        else:
+            reader = told_to_readers(Settings(), RULES, place / "warc").reader()
+            read_all = lambda links: list(map(reader.read, links))  # noqa: E731
+        self.builder = Builder(
+            self.store,
+            LinkIndex(self.store, IndexSettings(), self.clock),
+            read_all,
+            SETTINGS,
+            self.clock,
+        )
+        self.dispatcher = Dispatcher(self.store, self.mgmt, SETTINGS, self.clock)
+
+    def close(self) -> None:
+        self._open.close()
+
+    def fetch(self, url: str, body: str = "", status: int = 200, kind: str = HTML, **about: str) -> None:
+        """`url` was asked and this came back; an `error` in place of an answer."""
+        page = RULES.identify(url)
+        self.mgmt.add([NewLink(page.uri, page.url, "host")])
+        chunk = self.mgmt.claim(self.crawler, 1)
+        assert chunk is not None
+        link = chunk.links[0]
+        assert link.url == page.url
+        self.clock.advance(1)
+        now = self.clock.now()
+        position = None
+        if "error" not in about:
+            head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\n\r\n".encode()
+            exchange = Exchange(
+                url=page.url, ip="192.0.2.1", started=now, request=b"GET / HTTP/1.1\r\n\r\n",
+                head=head, body=body.encode(), status=status, content_type=kind,
+            )  # fmt: skip
+            found = self.archive.store([exchange])[0]
+            position = WarcPosition("spider", *found)
+        result = Result(
+            doc_id=link.doc_id, claim=link.claim, status=0 if "error" in about else status, position=position,
+            started=now, ended=now, content_type=kind, **about,
+        )  # fmt: skip
+        assert self.mgmt.report([result]) == [True]
+
+    def build(self) -> Built:
+        chunks = self.mgmt.take_crawled(self.lease)
+        built = self.builder.build(chunks, self.scope)
+        for chunk in chunks:
+            assert self.mgmt.built(self.lease, chunk.id, chunk.attempt)
+            self.builder.reported(chunk.id)
+        assert verify(self.store, "all", self.place).differences == 0
+        return built
+
+    def crawl(self, url: str, body: str = "", status: int = 200, kind: str = HTML, **about: str) -> None:
+        self.fetch(url, body, status, kind, **about)
+        self.build()
+
+    def again(self) -> None:
+        """Let a link that was crawled be asked again."""
+        self.clock.advance(40 * 86_400)
+        assert self.dispatcher.step(self.scope, 100).given >= 1
+
+    def record(self, url: str) -> LinkRecord | None:
+        page = RULES.identify(url)
+        column = link_column(reversed_domain(page.domain).encode(), page.uri.encode())
+        cell = self.store.get(Table.LINKS, [column])[0]
+        return decode_record(cell.value) if cell else None
+
+    @property
+    def answers(self) -> Index:
+        return Index(self.store, RULES)

@@ -1,0 +1,126 @@
+"""The index compared with its archive: nothing differs after any fetch, and whatever is changed is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from built_world import RULES, World
+
+from weft.config import Settings
+from weft.config.index_sections import IndexSettings
+from weft.index.archived import ArchiveReader, reading_again
+from weft.index.parsing import told_to_readers
+from weft.index.verify_archive import ArchiveVerification, decisive_fetches, verify_archive
+from weft.linkindex import keys
+from weft.linkindex.loaded import RawLink, load_page
+from weft.linkindex.pipeline import LinkIndex
+from weft.linkindex.records import Doc
+from weft.store.api import Batch
+from weft.store.tables import Table
+
+PAGE = "<title>A</title><p>Some words</p><a href=/b>see b</a><a href=/c>see c</a>"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with closing(World(tmp_path)) as made:
+        yield made
+
+
+def compared(world: World) -> ArchiveVerification:
+    archive = ArchiveReader(told_to_readers(Settings(), RULES, world.place / "warc"))
+    return verify_archive(world.store, lambda fetches: ((fetch, archive.read(fetch)) for fetch in fetches))
+
+
+def compared_by_workers(world: World) -> ArchiveVerification:
+    with reading_again(Settings(), RULES, world.place / "warc", workers=1) as read_again:
+        return verify_archive(world.store, read_again)
+
+
+def change(world: World, table: Table, row: bytes, column: tuple[bytes, bytes], value: bytes | None) -> None:
+    batch = Batch()
+    if value is None:
+        batch.delete(table, row, *column)
+    else:
+        batch.put(table, row, *column, value)
+    world.store.write(batch, world.store.last_seq + 1)
+
+
+def test_every_outcome_of_a_fetch_is_found_again_in_the_archive(world: World) -> None:
+    world.crawl("https://a.com/", PAGE, etag='"1"')
+    world.crawl("https://a.com/old", PAGE)
+    world.crawl("https://a.com/gone", PAGE)
+    world.crawl("https://a.com/file", PAGE)
+    world.crawl("https://a.com/failing", PAGE)
+    world.crawl("https://a.com/hidden", "<meta name=robots content=noindex><p>secret")
+    world.crawl("https://a.com/latin", "<p>na\xefve", kind="text/html; charset=utf-8")
+    world.again()
+    world.crawl("https://a.com/", status=304)
+    world.crawl("https://a.com/old", status=301, location="/new")
+    world.crawl("https://a.com/gone", status=404)
+    world.crawl("https://a.com/file", "%PDF", kind="application/pdf")
+    world.crawl("https://a.com/failing", status=500)
+    found = compared(world)
+    assert (found.differences, found.examples) == (0, [])
+    assert (found.records, found.pages, found.left_out) == (7, 4, 0)
+    assert compared_by_workers(world) == found
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "column", "value", "sentence"),
+    [
+        (Table.FLUO, b"p:com.a", (keys.PAGE, keys.CUR), b'{"url":"https://a.com/x"}', "fluo p:com.a page:cur is …"),
+        (Table.FLUO, b"p:com.a", (keys.PAGE, keys.CUR), None, "fluo p:com.a page:cur is missing"),
+        (Table.DOCS, b"x:com.a", (b"doc", b""), None, "docs x:com.a doc is missing"),
+        (Table.FLUO, b"p:com.a/gone", (keys.PAGE, keys.CUR), b"{}", "page:cur is there, expected nothing"),
+    ],
+)
+def test_a_cell_that_was_changed_is_found(
+    world: World, table: Table, row: bytes, column: tuple[bytes, bytes], value: bytes | None, sentence: str
+) -> None:
+    world.crawl("https://a.com/", PAGE)
+    world.crawl("https://a.com/gone", status=410)
+    change(world, table, row, column, value)
+    found = compared(world)
+    assert found.differences == 1
+    assert sentence in found.examples[0]
+
+
+def test_the_sentence_shows_where_two_pages_part(world: World) -> None:
+    world.crawl("https://a.com/", PAGE)
+    cell = world.store.get(Table.FLUO, [keys.page_column(b"com.a", keys.CUR)])[0]
+    assert cell is not None
+    change(world, Table.FLUO, b"p:com.a", (keys.PAGE, keys.CUR), cell.value.replace(b"see c", b"see d"))
+    assert "see d" in compared(world).examples[0]
+
+
+def test_a_record_that_is_missing_or_of_another_page_is_named(world: World) -> None:
+    world.crawl("https://a.com/1", "one")
+    world.crawl("https://a.com/2", "two")
+    first, second = decisive_fetches(world.store)
+    file = world.place / "warc" / first.position.file
+    data = file.read_bytes()
+    file.write_bytes(data[: second.position.offset])
+    found = compared(world)
+    assert found.differences == 1
+    assert (
+        f"com.a/2: its record {file.name} at {second.position.offset} cannot be read again: ends" in found.examples[0]
+    )
+    file.unlink()
+    assert compared(world).differences == 2
+
+
+def test_imported_pages_are_left_out_and_counted(world: World) -> None:
+    world.crawl("https://a.com/", PAGE)
+    world.crawl("https://a.com/2", PAGE)
+    world.clock.advance(1000)
+    pages = [
+        load_page(RULES, RULES.identify(url), world.clock.now(), [RawLink("/z")], Doc(title="imported"))
+        for url in ("https://a.com/", "https://b.com/")
+    ]
+    LinkIndex(world.store, IndexSettings(), world.clock).apply(pages)
+    found = compared(world)
+    assert (found.differences, found.records, found.left_out) == (0, 1, 2)

@@ -1,0 +1,63 @@
+"""A disk that fills up while a crawl runs: fetching waits, answers go on, and it goes on when there is room."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from crawling import HURRY, served_for, told
+
+from commands import weft
+from weft.demo.web.definition.plan import WebPlan
+from weft.demo.web.definition.profile import PROFILES
+
+LEAST = 64 << 20
+PATIENCE = 60.0
+PLAN = WebPlan(seed=5, hosts=4, pages=5, profile=PROFILES["plain"])
+
+
+def until(what: Callable[[], bool], running: subprocess.Popen[bytes]) -> bool:
+    end = time.monotonic() + PATIENCE
+    while not what() and running.poll() is None and time.monotonic() < end:
+        time.sleep(0.1)
+    return what()
+
+
+def test_a_crawl_waits_for_room_on_its_disk(make_disk: Callable[[str], Path]) -> None:
+    place = make_disk("160m")
+    with served_for(place, PLAN) as served:
+        sets = [f"urlserver.{text}" for text in HURRY] + [f"spider.min_free={LEAST}"]
+        arguments = [part for text in sets for part in ("--set", text)]
+        filler = place / "filler"
+        filler.write_bytes(b"\1" * (110 << 20))
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+        command = ["crawl", served.url(0), "--scope", "any", "--home", str(place / "home"), *arguments]
+        with (place / "crawl.out").open("wb") as output:
+            running = subprocess.Popen(
+                [sys.executable, "-m", "weft", *command], env=clean, stdout=output, stderr=output
+            )
+        said = (place / "crawl.out").read_text
+        spider_log = place / "home/logs/spider.log"
+        try:
+            assert until(lambda: "the disk is nearly full" in said(), running), said()
+            assert until(
+                lambda: spider_log.exists() and "fewer than spider.min_free" in spider_log.read_text(), running
+            )
+            assert until(lambda: told(place, "status")["links"].get("crawling", 0) > 0, running), said()
+            assert served.count() == 0
+            status = weft("status", "--home", "home", f"--set=spider.min_free={LEAST}", cwd=place).stdout
+            assert "nothing is fetched below 67.1 MB" in status
+            assert told(place, "top")["total"] == 0
+            filler.unlink()
+            assert until(lambda: "nothing is left that is due" in said(), running), said()
+        finally:
+            running.send_signal(signal.SIGTERM)
+            running.wait(PATIENCE)
+        assert "fetching goes on" in said()
+        assert told(place, "status")["links"]["crawled"] >= 20
+        assert told(place, "verify", "--archive")["differences"] == 0

@@ -1,0 +1,108 @@
+"""How far a crawl is, and how that is shown on a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from weft.cli.crawl_facts import Goal, in_one_line
+from weft.cli.dashboard import LiveView, sparkline
+from weft.clock import ManualClock
+from weft.mgmt.memory import MemoryMgmt
+from weft.mgmt.values import NewLink
+from weft.status_file import last_status, read_status, write_status
+from weft.supervisor import progress as of_progress
+from weft.supervisor.progress import Progress
+
+FACTS = {
+    "pages": 120,
+    "discovered": 300,
+    "results": 130,
+    "links": 900,
+    "idle": True,
+    "refused": {"out of scope": 7, "depth": 2},
+    "freshness": {"p50": 1.25, "p99": 3.0},
+}
+QUEUES = {"state": "online", "taken": 12, "queued": 80, "spiders": [{"address": "s:1", "urls": 3, "problem": "away"}]}
+
+
+@pytest.fixture
+def progress(tmp_path: Path) -> Progress:
+    return Progress(MemoryMgmt(ManualClock(1_000)), tmp_path, tmp_path / "warc", least_free=0)
+
+
+def test_pages_are_summed_over_the_processes_that_loaded_them(progress: Progress) -> None:
+    for pid, pages in ((1, 10), (1, 30), (2, 5)):
+        write_status(progress.home, "index", {**FACTS, "pid": pid, "pages": pages})
+        progress.look()
+    assert progress.total("pages") == 35
+    assert progress.refused() == {"out of scope": 14, "depth": 4}
+
+
+def test_what_an_earlier_crawl_told_does_not_count(progress: Progress) -> None:
+    write_status(progress.home, "index", {**FACTS, "at": progress.began_at - 1})
+    progress.look()
+    assert progress.total("pages") == 0
+
+
+def test_last_words_count_though_nobody_runs_any_more(progress: Progress) -> None:
+    write_status(progress.home, "index", {**FACTS, "ended": True})
+    progress.look()
+    assert progress.total("pages") == 120
+    assert read_status(progress.home, "index") is None
+    assert (last_status(progress.home, "index") or {})["pages"] == 120
+
+
+def test_a_crawl_is_over_when_nothing_waits_for_a_while(progress: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_progress, "_QUIET", -1.0)
+    write_status(progress.home, "index", {**FACTS, "idle": False})
+    progress.look()
+    assert not progress.is_over
+    write_status(progress.home, "index", FACTS)
+    progress.mgmt.add([NewLink("com.a", "https://a.com/", "a.com")])
+    progress.look()
+    assert not progress.is_over
+    other = Progress(MemoryMgmt(ManualClock(1_000)), progress.home, progress.archive, least_free=0)
+    other.look()
+    assert other.is_over
+
+
+def test_a_pipe_gets_one_line_with_everything(progress: Progress) -> None:
+    write_status(progress.home, "index", FACTS)
+    write_status(progress.home, "urlserver", QUEUES)
+    progress.least_free = 1 << 60
+    progress.look()
+    line = in_one_line(progress, Goal(seconds=1000))
+    for part in (
+        "pages 120 in ",
+        "found 300 links; left out: 7 out of scope, 2 depth",
+        "hosts 12 in use, 80 URLs queued",
+        "spider s:1: away",
+        "fresh 1.2 s from fetch to answer, p99 3.0 s",
+        "nothing is fetched below",
+        "left about 17 min",
+    ):
+        assert part in line
+    assert "\n" not in line
+
+
+def test_a_terminal_gets_a_table_that_fits(progress: Progress) -> None:
+    write_status(progress.home, "index", FACTS)
+    progress.look()
+    console = Console(file=io.StringIO(), width=80, height=24, force_terminal=True)
+    with LiveView(progress, Goal(pages=240), console) as view:
+        view.say("spider ended (killed by signal 9), starting it again in 0 s")
+        view.show()
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "weft crawls" in shown
+    assert "killed by signal 9" in shown
+    assert Goal(pages=240).share_done(progress) == 0.5
+
+
+def test_a_sparkline_is_as_high_as_its_highest_value() -> None:
+    assert sparkline([0.0, 1.0, 2.0, 4.0]) == "▁▃▅█"
+    assert sparkline([0.0, 0.0]) == ""
+    assert len(sparkline([1.0] * 100)) == 30
