@@ -25,9 +25,8 @@ HURRY = {
     "urlserver.req_host_per_sec": "100.0",
     "urlserver.req_ip_per_sec": "1000.0",
     "urlserver.req_ip_concurrent": "100",
-    "dispatcher.segment_size": "10",
 }
-"""Our own servers may be asked often; small segments, so that a small site does not end before it was learned from."""
+"""Our own servers may be asked often."""
 
 Targets = defaultdict[str, list[str]]
 """Paths with queries, by host."""

@@ -32,7 +32,7 @@ from weft.store.tables import Table
 
 ORIGIN = "https://www.shop.com"
 RULES = UrlRules(UrlSettings().strip)
-SETTINGS = DispatcherSettings(segment_size=10)
+SETTINGS = DispatcherSettings()
 MOST = 1300
 """Fetches of one crawl; without rules some patterns have no end."""
 
@@ -92,6 +92,7 @@ class Simulation:
                 take_result(rules, links, _place(page), after, fetched)
             found += [Found(*_place(each), each.url, record.depth + 1, str(page.uri)) for each in follow]
         self._load(links, rules, found)
+        self.dispatcher.came(RULES.identify(url).uri for url in urls)
 
     def _visit(self, url: str) -> Answer:
         self.visits += 1

@@ -90,7 +90,7 @@ def test_the_budget_of_the_site_is_told():
     home = Home()
     budgets = Budgets(home.store)
     for _ in range(3):
-        budgets.refusal(home.mgmt.sites()[0])
+        budgets.take(home.mgmt.sites()[0])
     home.store.write(Batch(budgets.cells()), home.store.last_seq + 1)
     facts, lines = home.why("https://a.com/1")
     assert facts["budget"] == {"most": 10, "taken": 3}

@@ -62,7 +62,8 @@ def test_a_place_is_never_off_by_more_than_a_doubling(rounds: list[set[str]], ki
         crawl.crawl(f"https://b.com/{number}", *sorted(links))
     crawl.crawl("https://b.com/last")
     for url, record in crawl.records().items():
-        if url in (X, Y, Z):
+        # What a kill made forgotten is counted when the link is named again.
+        if kill >= len(rounds) or any(url in links for links in rounds[kill:]):
             present = sum(url in links for links in rounds)
             assert abs(present.bit_length() - record.references.bit_length()) <= 1
 

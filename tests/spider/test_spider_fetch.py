@@ -306,7 +306,9 @@ def test_site_settings_that_cannot_be_used_are_an_error_of_their_own(tmp_path, s
 def test_a_site_is_asked_through_its_proxy(tmp_path):
     async def scenario():
         async with web_server() as proxy, running_spider(tmp_path) as running:
-            running.links.mgmt.set_sites([Site(name="intranet.test", settings={"proxy": f"http://127.0.0.1:{proxy.port}"})])
+            running.links.mgmt.set_sites(
+                [Site(name="intranet.test", settings={"proxy": f"http://127.0.0.1:{proxy.port}"})]
+            )
             proxy.answers("http://intranet.test/x", ok(b"through the proxy"))
             result = await running.fetch("http://intranet.test/x", ip="192.0.2.1")
             assert running.record(result).body == b"through the proxy"

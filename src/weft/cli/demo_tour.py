@@ -76,8 +76,7 @@ def _learn_a_parameter(served: Served, home: Path, seconds: float) -> None:
     """A site that gives each visitor an id: every page of it has as many URLs as there are visits."""
     site = f"http://session.test:{served.plan.port}"
     _tell(f"{site} puts a new session id into every link; weft learns that the id does not matter")
-    small = ("--set", "dispatcher.segment_size=10")
-    _weft(home, "crawl", f"{site}/", "--seconds", f"{seconds:g}", *small)
+    _weft(home, "crawl", f"{site}/", "--seconds", f"{seconds:g}")
     _tell("the rule, how many paths speak for it and against it, and how many fetches it saved")
     _weft(home, "rules", "session.test")
     _weft(home, "rules", "--explain", f"{site}/p/7?session=another")

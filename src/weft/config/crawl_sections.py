@@ -236,6 +236,13 @@ class DispatcherSettings:
         Between(1, 32),
         "paths",
     )
+    rule_variants: int = key(
+        16,
+        "New links of a host with parameters of the same names that may be under way while few of them came back; "
+        "0 means any number.",
+        Between(0, 1_000_000),
+        "links",
+    )
     rule_sample: float = key(
         1.0,
         "Share of the links left out that are fetched all the same, to see whether the rules still hold.",

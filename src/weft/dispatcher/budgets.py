@@ -19,15 +19,12 @@ class Budgets:
         self._reader = reader
         self._taken: dict[str, int] = {}
 
-    def refusal(self, site: Site) -> str:
-        """Why no new link of this site may be chosen now; nothing if one may, which is counted at once."""
-        exhausted = self.exhausted(site)
-        if not exhausted:
-            self._taken[site.name] = self.taken(site.name) + 1
-        return exhausted
+    def take(self, site: Site) -> None:
+        """A new link of this site was chosen."""
+        self._taken[site.name] = self.taken(site.name) + 1
 
     def exhausted(self, site: Site) -> str:
-        """The same, without counting."""
+        """Why no new link of this site may be chosen now; nothing if one may."""
         budget = budget_of(site)
         if budget is None or self.taken(site.name) < budget:
             return ""

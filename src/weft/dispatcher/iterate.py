@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, NamedTuple
@@ -15,6 +15,7 @@ from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.budgets import Budgets
 from weft.dispatcher.parameters.choosing import Filtering
 from weft.dispatcher.parameters.hiding import HandRules
+from weft.dispatcher.parameters.holding import Holding
 from weft.dispatcher.reconsider import Reconsideration
 from weft.dispatcher.records import DOMAIN_ROW, WORK, Place, decode_work, list_row, split_listed, work_column
 from weft.dispatcher.said import Said
@@ -24,9 +25,9 @@ from weft.dispatcher.work import LinkRound
 from weft.linkindex.cells import Cells
 from weft.linkindex.keys import BASES
 from weft.mgmt.api import Links
-from weft.mgmt.values import Reopen
-from weft.model.domain import plain_domain
-from weft.model.url import PageUrl, Uri
+from weft.mgmt.values import Reopen, Site
+from weft.model.domain import plain_domain, reversed_domain
+from weft.model.url import PageUrl, Uri, domain_of
 from weft.store.api import Batch, Store
 from weft.store.tables import Table
 
@@ -67,6 +68,7 @@ class Dispatcher:
         """Base and domain to go on with: those at the front of the list must not be all that is ever served."""
         self._by_hand = HandRules(store)
         self._said = Said(store, settings)
+        self._holding = Holding(settings.rule_variants if settings.learn_parameters else 0)
 
     @property
     def low_water(self) -> int:
@@ -97,30 +99,43 @@ class Dispatcher:
     def _serve(self, domain: bytes, turn: _Turn, now: int) -> None:
         """Take or hide the links of a domain's next segment."""
         turn.domains += 1
+        if not turn.links.works([domain])[domain].outstanding:
+            self._holding.none_is_under_way(domain)
         segment = choose(self._store, turn.links, domain, self._settings, now)
         turn.filtering.prepare(domain, (chosen.uri for chosen in segment))
         for chosen in segment:
             if turn.links.read([(domain, chosen.uri)])[0] != chosen.record:
                 # It went with another one of this segment.
                 continue
-            verdict = self._judge(turn, domain, chosen)
+            page = PageUrl(chosen.record.url, Uri(chosen.uri.decode()), plain_domain(domain.decode()))
+            verdict = self._judge(turn, domain, chosen, page)
             if verdict is None or verdict.reason:
                 turn.hidden += 1
                 if verdict is not None:
                     hide(turn.links, domain, chosen, verdict.reason)
-                continue
-            priority = priority_of(verdict.site) if verdict.site else 0
-            turn.wanted += [_reopening(each, priority) for each in _take(turn.links, domain, chosen, turn.filtering)]
+            elif chosen.record.fetched or not self._holding.holds(domain, page.uri):
+                self._take(turn, domain, chosen, verdict.site)
 
-    def _judge(self, turn: _Turn, domain: bytes, chosen: Chosen) -> Verdict | None:
+    def _judge(self, turn: _Turn, domain: bytes, chosen: Chosen, page: PageUrl) -> Verdict | None:
         """Again, for something may have been said or learned since the link was found. None: another stands for it."""
-        page = PageUrl(chosen.record.url, Uri(chosen.uri.decode()), plain_domain(domain.decode()))
         verdict = turn.scope.judge(page, chosen.record.depth)
         if not verdict.reason and turn.filtering.hides(domain, page, chosen.record):
             return None
         if verdict.reason or verdict.site is None or chosen.record.fetched:
             return verdict
-        return Verdict(verdict.site, turn.budgets.refusal(verdict.site))
+        return Verdict(verdict.site, turn.budgets.exhausted(verdict.site))
+
+    def _take(self, turn: _Turn, domain: bytes, chosen: Chosen, site: Site | None) -> None:
+        if site is not None and not chosen.record.fetched:
+            turn.budgets.take(site)
+        priority = priority_of(site) if site else 0
+        turn.wanted += [_reopening(each, priority) for each in _given(turn.links, domain, chosen, turn.filtering)]
+
+    def came(self, uris: Iterable[str]) -> None:
+        """Fetches of these ended, and what they teach is written."""
+        for uri in uris:
+            if "?" in uri:
+                self._holding.came(reversed_domain(domain_of(Uri(uri))).encode(), uri)
 
     def _write(self, cells: Cells, budgets: Budgets) -> None:
         if cells:
@@ -172,7 +187,7 @@ def hide(links: LinkRound, domain: bytes, chosen: Chosen, reason: str) -> None:
     links.put(domain, chosen.uri, hidden)
 
 
-def _take(links: LinkRound, domain: bytes, chosen: Chosen, filtering: Filtering) -> list[Chosen]:
+def _given(links: LinkRound, domain: bytes, chosen: Chosen, filtering: Filtering) -> list[Chosen]:
     """Put a link into the control plane's hands, and with a sample what it is to be compared to."""
     companion = filtering.companion(domain, chosen.uri)
     taken = [chosen, *([Chosen(*companion, "to compare")] if companion else [])]

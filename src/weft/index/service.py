@@ -107,6 +107,7 @@ class IndexService:
 
     def _load(self, chunks: list[BuildChunk]) -> None:
         built = self._builder.build(chunks, self._scope)
+        self._dispatcher.came(link.uri for chunk in chunks for link in chunk.links)
         for chunk in chunks:
             self._mgmt.built(self._lease, chunk.id, chunk.attempt)
             self._builder.reported(chunk.id)
