@@ -80,17 +80,22 @@ class Slots(NamedTuple):
 
 
 def make_trans_id(slots: Slots) -> TransId:
-    trans_id = f"{slots.host}.{slots.active}.{slots.generation}"
-    split_trans_id(TransId(trans_id))
-    return TransId(trans_id)
+    trans_id = TransId(f"{slots.host}.{slots.active}.{slots.generation}")
+    if min(slots) < 0 or max(slots) > _MOST:
+        raise _not_ours(trans_id)
+    return trans_id
 
 
 def split_trans_id(trans_id: TransId) -> Slots:
     """The slots that a TRANS_ID was made of; WireError for one that make_trans_id() cannot have made."""
     found = _SLOTS.fullmatch(trans_id.encode())
     if found is None or max(numbers := [int(number) for number in found.groups()]) > _MOST:
-        raise WireError(f"TRANS_ID {_shown(trans_id)} is not one of ours; {_EXPECTED_SLOTS}")
+        raise _not_ours(trans_id)
     return Slots(*numbers)
+
+
+def _not_ours(trans_id: TransId) -> WireError:
+    return WireError(f"TRANS_ID {_shown(trans_id)} is not one of ours; {_EXPECTED_SLOTS}")
 
 
 def encode_request(message: Fetch | Hello) -> bytes:

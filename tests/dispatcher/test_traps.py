@@ -18,7 +18,7 @@ from weft.dispatcher.discover import Discovery, Found
 from weft.dispatcher.records import LinkRecord, decode_record
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.traps import kind_of, trap, trap_after
-from weft.dispatcher.traps.shape import repeated_run
+from weft.dispatcher.traps.shape import judged, repeated_run
 from weft.dispatcher.work import LinkRound
 from weft.intake.records import PageRefused, Record
 from weft.intake.responses import Reading, Responses
@@ -120,6 +120,20 @@ def test_a_session_may_change_on_the_first_hops() -> None:
     step = "/(S(lit3py55t21z5v55vlm25s55))/a", "/(S(ait3py55t21z5v55vlm25s55))/a"
     assert trap_after(*step, 3, NOW, SETTINGS) == ""
     assert trap_after(*step, 1, NOW, replace(SETTINGS, session_hops=0))
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "1", "%252541"]), max_size=9).map("/".join),
+    st.sampled_from(["", "?", "?a=1&a=1"]),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(1, 9),
+)
+def test_plain_urls_are_let_through_rightly(path: str, query: str, repeated: int, runs: int, parts: int) -> None:
+    settings = replace(
+        SETTINGS, repeated_segments=repeated, repeated_runs=runs, path_segments=parts, path_chars=12, encoded_times=1
+    )
+    assert trap("/" + path + query, settings) == judged("/" + path + query, settings)
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=12), st.integers(1, 3))

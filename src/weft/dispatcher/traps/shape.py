@@ -16,6 +16,10 @@ _SHORTEST_RUN: Final = 2
 
 def trap(target: str, settings: DispatcherSettings) -> str:
     """Why a path with its query looks like a trap; nothing if it does not."""
+    return "" if _is_plain(target, settings) else judged(target, settings)
+
+
+def judged(target: str, settings: DispatcherSettings) -> str:
     path, _, query = target.partition("?")
     parts = [part for part in path.split("/") if part]
     parameters = [parameter for parameter in query.split("&") if parameter]
@@ -27,6 +31,17 @@ def trap(target: str, settings: DispatcherSettings) -> str:
         or many_parameters(parameters, settings.parameters)
         or repeated_parameter(parameters, settings.repeated_segments)
         or encoded_again(target, settings.encoded_times)
+    )
+
+
+def _is_plain(target: str, settings: DispatcherSettings) -> bool:
+    """Most URLs: too few parts for any of it."""
+    fewest = min(settings.path_segments, settings.repeated_segments, _SHORTEST_RUN * (settings.repeated_runs + 1) - 1)
+    return (
+        "?" not in target
+        and "%2525" not in target
+        and target.count("/") <= fewest
+        and len(target) <= settings.path_chars
     )
 
 
