@@ -20,7 +20,9 @@ help:
 	@echo 'make bench      measure against others; results in benchmarks/RESULTS.md'
 	@echo 'make lock       renew the lock files from pyproject.toml'
 
+# Compiled here because an environment may forbid it later (PYTHONDONTWRITEBYTECODE), and weft is many processes.
 setup: $(READY)
+	@$(BIN)/python -m compileall -q src
 
 # The stamp is made last: a set-up that was cut off starts again.
 $(READY): pyproject.toml requirements-dev.lock
