@@ -237,7 +237,7 @@ class DispatcherSettings:
         "paths",
     )
     rule_variants: int = key(
-        8,
+        6,
         "New links of a host with parameters of the same names that may be under way while few of them came back; "
         "0 means any number.",
         Between(0, 1_000_000),
