@@ -25,8 +25,8 @@ from weft.store.rocksdb import RocksStore
 from weft.store.tables import Table
 from workload import PAGES_PER_BATCH
 
-PEER_PAGES = 20_000
-"""Pages that others are given: they slow down too much for more."""
+PEER_PAGES = 100_000
+"""Pages that others are given: enough to see how they slow down."""
 CHARTS = Path(__file__).parent / "charts"
 
 

@@ -10,6 +10,7 @@ import marshal
 import time
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -27,10 +28,12 @@ from weft.store.api import Batch
 from weft.store.encoding import seq_prefix
 from weft.store.rocks_options import engine_options, open_database
 from weft.store.rocksdb import RocksStore
-from workload import Web
+from workload import PAGES_PER_BATCH, Web
 
 ANCHOR = "anchor text of a link"
 DOC = pack_doc(Doc(title="A page of the benchmark", text="Some words that stand for a text. " * 30))
+AGAIN = 100_000
+"""Pages that come again: enough to tell what one costs among all that are there."""
 RECORDED = 100_000
 """Pages whose cells are kept for the raw contestant: it needs no more to be compared."""
 _BACKGROUND_WORK = ("compaction-pending", "num-running-compactions", "mem-table-flush-pending", "num-running-flushes")
@@ -210,7 +213,8 @@ def _again(name: str, batches: Callable[[int], Iterator[list[LoadedPage]]]) -> C
         with watch.paused():
             store = RocksStore(directory / "store")
         with store:
-            return _play(store, batches(pages), watch, directory / "store")
+            some = islice(batches(pages), AGAIN // PAGES_PER_BATCH)
+            return _play(store, some, watch, directory / "store")
 
     contestant.__name__ = name
     return contestant
