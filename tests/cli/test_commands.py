@@ -216,6 +216,11 @@ def test_bad_usage_is_one_sentence_that_points_to_help(tmp_path: Path, arguments
     assert "--help" in one_sentence(run)
 
 
+def test_a_long_run_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    assert "has no long run" in one_sentence(weft("bench", "html", "--long", cwd=tmp_path))
+    assert weft("bench", "mgmt", "--long", "--quick", cwd=tmp_path).returncode == 2
+
+
 def test_bench_names_what_there_is(tmp_path: Path) -> None:
     run = weft("bench", "nonsense", cwd=tmp_path)
     assert run.returncode == 2

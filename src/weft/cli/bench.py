@@ -28,14 +28,18 @@ def _names() -> list[str]:
 @command("bench")
 @click.argument("name", shell_complete=lambda _, __, begun: [name for name in _names() if name.startswith(begun)])
 @click.option("--quick", is_flag=True, help="A small run, to see that it works.")
+@click.option("--long", "long", is_flag=True, help="The largest run, where there is one.")
 @click.pass_context
-def run(context: click.Context, name: str, quick: bool) -> None:
+def run(context: click.Context, name: str, quick: bool, long: bool) -> None:
     """Run the benchmark NAME and print its table of ratios."""
     if not _names():
         raise UsageError("benchmarks are part of weft's source checkout, and this weft was installed without it")
     if name not in _names():
         raise UsageError(f"there is no benchmark {name!r}; expected one of: {', '.join(_names())}")
-    command = [sys.executable, str(_files()[name]), *(["--quick"] if quick else [])]
+    file = _files()[name]
+    if long and (quick or '"--long"' not in file.read_text()):
+        raise UsageError(f"benchmark {name} has no long run" if not quick else "--quick and --long cannot be both")
+    command = [sys.executable, str(file), *(["--quick"] if quick else []), *(["--long"] if long else [])]
     context.exit(_run(command))
 
 
