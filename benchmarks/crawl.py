@@ -1,7 +1,8 @@
 """The whole pipeline over a synthetic web: fetch, archive, parse, link index, schedule.
 
-Run by `weft bench crawl`: `--quick` takes about 2,000 pages, `--long` 200,000, otherwise 10,000. Politeness is set so that it is not the limit; every process of weft counts, the parse workers and the
-supervisor too. Scrapy follows the same links in the same run and keeps nothing.
+Run by `weft bench crawl`: `--quick` takes about 2,000 pages, `--long` 200,000, otherwise 10,000. Politeness is set
+so that it is not the limit; every process of weft counts, the parse workers and the supervisor too. Scrapy follows the
+same links in the same run and keeps nothing.
 """
 
 from __future__ import annotations
