@@ -13,6 +13,7 @@ from weft.dispatcher.iterate import Dispatcher
 from weft.dispatcher.scope import Scope
 from weft.errors import LeaseLost, MgmtUnavailable, WeftError
 from weft.index.builder import Builder
+from weft.index.supply import Supply
 from weft.index.tally import Tally
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import BuildChunk, Lease, NodeState, NodeType
@@ -52,6 +53,7 @@ class IndexService:
         self._scope = Scope([], settings)
         self._sites_at = self._told_at = self._beat_at = 0
         self._outstanding = 0
+        self._supply = Supply(settings.outstanding)
         self.tally = Tally()
         self.is_idle = False
 
@@ -106,7 +108,9 @@ class IndexService:
         return True
 
     def _load(self, chunks: list[BuildChunk]) -> None:
+        began = self._clock.now()
         built = self._builder.build(chunks, self._scope)
+        self._supply.after_round(self._clock.now() - began, built.freshness)
         self._dispatcher.came(link.uri for chunk in chunks for link in chunk.links)
         for chunk in chunks:
             self._mgmt.built(self._lease, chunk.id, chunk.attempt)
@@ -124,7 +128,7 @@ class IndexService:
             self._mgmt.build_failed(self._lease, chunk.id, chunk.attempt, str(error))
 
     def _dispatch(self) -> bool:
-        room = self._settings.outstanding - self._outstanding
+        room = self._supply.links - self._outstanding
         if room <= 0:
             return False
         step = self._dispatcher.step(self._scope, room)
