@@ -19,11 +19,14 @@ from weft.errors import MgmtError, MgmtForeign, MgmtUnavailable
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.dialect import SQLITE, as_json, migrations
 from weft.mgmt.sql.migrate import bring_up_to_date, is_up_to_date
+from weft.mgmt.sql.turns import Turns
 
 T = TypeVar("T")
 
 BUSY_SECONDS: Final = 60
 """How long one transaction waits for the others; each takes milliseconds."""
+_SHORT_WAIT: Final = "PRAGMA busy_timeout = 250"
+_LONG_WAIT: Final = f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}"
 OLDEST: Final = (3, 38, 0)
 _GIVEN: Final = re.compile(r"\bgiven\.(\w+)")
 
@@ -86,6 +89,7 @@ class SqliteDatabase:
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path, self._clock = path, clock
         self._lock = RLock()
+        self._turns = Turns(path.with_name(f"{path.name}-turn"))
         if sqlite3.sqlite_version_info < OLDEST:
             raise MgmtError(f"SQLite {sqlite3.sqlite_version} is too old; expected 3.38 or later")
         with self._told_plainly():
@@ -130,28 +134,48 @@ class SqliteDatabase:
                 statement = ""
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        return self._within("BEGIN IMMEDIATE", work)
+        with self._lock, self._told_plainly():
+            self._turns.pass_gate()
+            if self._has_begun():
+                return self._finish(work)
+            with self._turns.alone():
+                self._connection.execute("BEGIN IMMEDIATE")
+                return self._finish(work)
+
+    def _has_begun(self) -> bool:
+        """Whether the database let us in within a moment."""
+        self._connection.execute(_SHORT_WAIT)
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            return False
+        finally:
+            self._connection.execute(_LONG_WAIT)
+        return True
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        return self._within("BEGIN", work)
-
-    def _within(self, begin: str, work: Callable[[Transaction], T]) -> T:
         with self._lock, self._told_plainly():
-            self._connection.execute(begin)
-            try:
-                answer = work(SqliteTransaction(self._connection, self._clock.now()))
-                failpoints.point("mgmt.commit.before")
-                self._connection.execute("COMMIT")
-                failpoints.point("mgmt.commit.after")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-            return answer
+            self._connection.execute("BEGIN")
+            return self._finish(work)
+
+    def _finish(self, work: Callable[[Transaction], T]) -> T:
+        try:
+            answer = work(SqliteTransaction(self._connection, self._clock.now()))
+            failpoints.point("mgmt.commit.before")
+            self._connection.execute("COMMIT")
+            failpoints.point("mgmt.commit.after")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+        return answer
 
     def close(self) -> None:
         with self._lock:
             self._connection.close()
+            self._turns.close()
 
     @contextmanager
     def _told_plainly(self) -> Iterator[None]:
