@@ -38,3 +38,13 @@ def test_an_idle_builder_gets_all_that_is_allowed() -> None:
     for _ in range(20):
         supply.after_round(10, [50])
     assert supply.links == 50_000
+
+
+def test_a_builder_without_work_gets_more_little_by_little() -> None:
+    supply = Supply(50_000)
+    before = supply.links
+    for _ in range(100):
+        supply.after_rest()
+        assert before < supply.links or before == 50_000
+        before = supply.links
+    assert supply.links == 50_000

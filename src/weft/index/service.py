@@ -99,6 +99,7 @@ class IndexService:
     def _build(self) -> bool:
         chunks = self._mgmt.take_crawled(self._lease, CHUNKS)
         if not chunks:
+            self._supply.after_rest()
             return False
         try:
             self._load(chunks)
@@ -130,9 +131,8 @@ class IndexService:
             self._mgmt.build_failed(self._lease, chunk.id, chunk.attempt, str(error))
 
     def _dispatch(self) -> bool:
-        room = self._supply.links - self._outstanding
-        if room <= 0:
-            return False
+        # Without room too: what was left out may have to be looked at again.
+        room = max(0, self._supply.links - self._outstanding)
         step = self._dispatcher.step(self._scope, room)
         self._outstanding += step.given
         self.tally.given += step.given

@@ -29,3 +29,7 @@ class Supply:
             self.links = max(min(_LEAST, self._most), self.links * 3 // 4)
         else:
             self.links = min(self._most, self.links * 5 // 4 + 1)
+
+    def after_rest(self) -> None:
+        """There was nothing to build."""
+        self.links = min(self._most, self.links * 11 // 10 + 1)
