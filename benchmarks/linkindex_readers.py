@@ -1,15 +1,20 @@
-"""Answers while the index is written: a writer in one process, questions in another, each on a core of its own."""
+"""Answers while the index is written: a writer in one process, questions in another, each on a core of its own.
+
+Part of `weft bench linkindex`; alone, `weft bench linkindex_readers`, on ten million links that were built in bulk.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import random
+import sys
+import tempfile
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from linkindex_contestants import _reworked
+from linkindex_contestants import _reworked, bulk
 from measuring import percentile
 from weft.answers.index import Index
 from weft.config.index_sections import IndexSettings
@@ -40,8 +45,10 @@ def _write(path: Path, pages: int, seconds: float, told: Connection) -> None:
 
 def readers_while_writing(path: Path, pages: int, seconds: float = 30.0) -> dict[str, list[float]]:
     """Seconds of each answer by its question, of `refresh`, and from commit to visible (`fresh`)."""
-    mine, theirs = multiprocessing.Pipe()
-    writer = multiprocessing.Process(target=_write, args=(path, pages, seconds, theirs))
+    # Not forked: RocksDB's threads, if this process has had a store open, do not survive that.
+    context = multiprocessing.get_context("spawn")
+    mine, theirs = context.Pipe()
+    writer = context.Process(target=_write, args=(path, pages, seconds, theirs))
     writer.start()
     mine.recv()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -86,3 +93,19 @@ def table(times: dict[str, list[float]]) -> list[str]:
             half, most = percentile(found, 0.5) * 1000, percentile(found, 0.99) * 1000
             lines.append(f"| {name} | {len(found)} | {half:.2f} | {most:.2f} |")
     return lines
+
+
+def main() -> None:
+    pages = 10_000 if "--quick" in sys.argv else 250_000
+    with tempfile.TemporaryDirectory(prefix="weft-bench-") as directory:
+        built = bulk(pages, Path(directory))
+        print(
+            f"{built.pages:,} pages, {built.links:,} links, built in bulk with {built.memory / 2**20:,.0f} MB\n",
+            flush=True,
+        )
+        for line in table(readers_while_writing(Path(directory) / "bulk", pages)):
+            print(line)
+
+
+if __name__ == "__main__":
+    main()

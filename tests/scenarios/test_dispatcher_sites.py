@@ -187,7 +187,10 @@ def test_a_look_that_is_killed_goes_on_and_hands_over_nothing_twice(tmp_path: Pa
     for number in range(1, 5):
         point = "dispatcher.handed_over" if number % 2 else "dispatcher.written"
         process = run_index(tmp_path, WEFT_FAIL=f"{point}:{2 if number % 2 else 1}:kill")
-        assert process.wait(60) == -signal.SIGKILL, (tmp_path / "index.log").read_text()
+        try:
+            assert process.wait(60) == -signal.SIGKILL, (tmp_path / "index.log").read_text()
+        finally:
+            process.kill()
     process = run_index(tmp_path)
     try:
         _wait_until_idle(tmp_path)
