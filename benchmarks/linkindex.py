@@ -27,6 +27,8 @@ from workload import PAGES_PER_BATCH
 
 PEER_PAGES = 100_000
 """Pages that others are given: enough to see how they slow down."""
+_MERGING = 40
+"""Batches within which RocksDB merges its youngest files at least once."""
 CHARTS = Path(__file__).parent / "charts"
 
 
@@ -38,7 +40,9 @@ def run_apart(name: str, pages: int, directory: Path) -> Result:
         code = subprocess.run(command, check=False, stdout=errors, stderr=errors, timeout=7200).returncode
     if code:
         raise SystemExit(f"{name} failed: {complaints.read_text(errors='replace')[-2000:]}")
-    return msgspec.json.decode((directory / f"{name}.json").read_bytes(), type=Result)
+    result = msgspec.json.decode((directory / f"{name}.json").read_bytes(), type=Result)
+    print(f"{name}: {result.pages:,} pages in {result.wall:,.0f} s", file=sys.stderr, flush=True)
+    return result
 
 
 def compare(pages: int, directory: Path, *, is_quick: bool) -> Iterator[str]:
@@ -82,15 +86,23 @@ def _batch_table(index: Result, pages: int) -> Iterator[str]:
     heads = " | ".join(f"to {mark:,} pages" for mark in marks)
     yield f"\n| batches of {PAGES_PER_BATCH} pages, ms | {heads} |\n|---|{'---|' * len(marks)}"
     for name, share in (("p50", 0.5), ("p99", 0.99)):
-        yield _row(name, (f"{percentile(_before(index.batches, mark), share) * 1000:,.0f}" for mark in marks))
-    whole = [(_at(index.marks, mark) - _at(index.marks, mark - mark // 10)) / (mark // 10) * 1000 for mark in marks]
-    yield _row("a page, the engine's work with it", (f"{ms:.2f}" for ms in whole))
+        before = [_before(mark) for mark in marks]
+        yield _row(name, (f"{percentile(index.batches[part], share) * 1000:,.0f}" for part in before))
+    whole = [_whole_page(index, mark) for mark in marks]
+    yield _row("a page, the engine's work with it", (f"{seconds * 1000:.2f}" for seconds in whole))
+    yield f"\na page takes {whole[-1] / whole[0]:.1f} times as long at {marks[-1]:,} pages as at {marks[0]:,}"
 
 
-def _before(seconds: Sequence[float], mark: int) -> Sequence[float]:
-    """The tenth of the batches that leads to a mark."""
+def _before(mark: int) -> slice:
+    """The batches that lead to a mark: a tenth of them, and enough that the engine merges files among them."""
     end = mark // PAGES_PER_BATCH
-    return seconds[end - max(1, end // 10) : end]
+    return slice(max(0, end - max(_MERGING, end // 10)), end)
+
+
+def _whole_page(index: Result, mark: int) -> float:
+    """Seconds for a page, with the engine's work."""
+    first: int = _before(mark).start * PAGES_PER_BATCH
+    return (_at(index.marks, mark) - _at(index.marks, first)) / (mark - first)
 
 
 def _at(marks: Sequence[float], pages: int) -> float:

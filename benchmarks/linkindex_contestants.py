@@ -25,9 +25,9 @@ from weft.linkindex.records import GONE_CONTENT, Doc, Outlink, PageRecord, Versi
 from weft.model.domain import reversed_domain
 from weft.model.url import Uri, domain_of, url_of
 from weft.store.api import Batch
-from weft.store.encoding import seq_prefix
 from weft.store.rocks_options import engine_options, open_database
 from weft.store.rocksdb import RocksStore
+from weft.store.values import seq_prefix
 from workload import PAGES_PER_BATCH, Web
 
 ANCHOR = "anchor text of a link"

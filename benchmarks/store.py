@@ -22,10 +22,11 @@ from rocksdict import Rdict, WriteBatch, WriteOptions
 from measuring import Stopwatch, disk_used, timed
 from weft.config.index_sections import StoreSettings
 from weft.store.api import Batch, Column
-from weft.store.encoding import cell_key, seq_prefix
+from weft.store.encoding import cell_key
 from weft.store.rocks_options import engine_options
 from weft.store.rocksdb import RocksStore
 from weft.store.tables import Table
+from weft.store.values import seq_prefix
 from workload import Web
 
 Groups = list[tuple[bytes, bytes, dict[bytes, bytes]]]

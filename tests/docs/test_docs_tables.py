@@ -10,10 +10,11 @@ from weft.linkindex.keys import base_of
 from weft.linkindex.records import DomainInfo, Totals, UriInfo, Version
 from weft.store.api import Capability
 from weft.store.directory import FORMAT, MARKER
-from weft.store.encoding import cell_key, descending, seq_prefix, split_descending, split_key, split_value
+from weft.store.encoding import cell_key, descending, split_descending, split_key
 from weft.store.memory import MemoryStore
 from weft.store.rocksdb import RocksStore
 from weft.store.tables import Table, ranked, readable_qualifier, readable_row, row_prefix, unreadable
+from weft.store.values import Stamp, split_value
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tables.md").read_text(encoding="utf-8")
 
@@ -85,7 +86,7 @@ def test_values_are_stored_as_printed() -> None:
     rows = rows_under("| seq | value | stored (hex) |")
     assert len(rows) >= 3
     for seq, value, printed in rows:
-        assert seq_prefix(int(seq)) + value.encode() == bytes.fromhex(printed)
+        assert Stamp(int(seq)).stored(value.encode()) == bytes.fromhex(printed)
         assert split_value(bytes.fromhex(printed)) == (int(seq), value.encode())
 
 

@@ -15,11 +15,18 @@ from weft.config.index_sections import IndexSettings
 from weft.errors import UsageError
 from weft.linkindex import keys
 from weft.linkindex.batch import expected_cells
-from weft.linkindex.cells import Cells, difference, uri_cells, write_uri_difference
+from weft.linkindex.cells import (
+    Cells,
+    difference,
+    domain_cells,
+    uri_cells,
+    write_domain_difference,
+    write_uri_difference,
+)
 from weft.linkindex.exports import Exporter, ExportGap, dropped_cells, queue_cells
 from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page
 from weft.linkindex.pipeline import LinkIndex
-from weft.linkindex.records import Doc, UriInfo, read_doc
+from weft.linkindex.records import Doc, DomainInfo, UriInfo, read_doc
 from weft.linkindex.updates import Updates
 from weft.store.api import Batch, Reader
 from weft.store.encoding import cell_key
@@ -126,6 +133,16 @@ def test_the_written_out_difference_of_a_uri_is_the_plain_one(before: UriInfo, a
     write_uri_difference(cells, b"com.a/x", b"com.a", before, after)
     plain = difference(uri_cells(b"com.a/x", b"com.a", before), uri_cells(b"com.a/x", b"com.a", after))
     assert cells == plain
+
+
+counts_of_domains = st.builds(DomainInfo, st.integers(0, 3), st.integers(0, 3))
+
+
+@given(counts_of_domains, counts_of_domains)
+def test_the_written_out_difference_of_a_domain_is_the_plain_one(before: DomainInfo, after: DomainInfo) -> None:
+    cells: Cells = {}
+    write_domain_difference(cells, b"com.a", before, after)
+    assert cells == difference(domain_cells(b"com.a", before), domain_cells(b"com.a", after))
 
 
 class Playground:

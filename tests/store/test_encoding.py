@@ -12,10 +12,8 @@ from weft.store.encoding import (
     descending,
     row_key,
     rows_key,
-    seq_prefix,
     split_descending,
     split_key,
-    split_value,
 )
 
 part = st.lists(st.sampled_from([b"\x00", b"\x01", b"\xff", b"a", b"b"]), max_size=4).map(b"".join) | st.binary(
@@ -55,11 +53,6 @@ def test_after_lies_just_above_every_key_with_the_prefix(prefix: bytes, rest: by
 def test_nothing_lies_above_a_prefix_of_ff_bytes() -> None:
     with pytest.raises(ValueError, match="0xff"):
         after(b"\xff\xff")
-
-
-@given(st.integers(1, 2**70), st.binary(max_size=8))
-def test_a_value_carries_its_seq(seq: int, value: bytes) -> None:
-    assert split_value(seq_prefix(seq) + value) == (seq, value)
 
 
 counts = st.integers(0, 300) | st.integers(2**16 - 600, 2**16 + 600) | st.integers(0, 2**70)

@@ -60,7 +60,7 @@ def query_cells(updates: Updates) -> Cells:
     for uri, domain, before, after in updates.uris:
         write_uri_difference(cells, uri, domain, before, after)
     for domain, was, is_now in updates.domains:
-        cells.update(difference(domain_cells(domain, was), domain_cells(domain, is_now)))
+        write_domain_difference(cells, domain, was, is_now)
     return cells
 
 
@@ -83,3 +83,22 @@ def write_uri_difference(cells: Cells, uri: bytes, domain: bytes, before: UriInf
         cells[keys.incount(uri)] = count
     if not existed or was + had_docs != references + docs:
         cells[keys.score(uri)] = b"%d" % (references + docs)
+
+
+def write_domain_difference(cells: Cells, domain: bytes, before: DomainInfo, after: DomainInfo) -> None:
+    """difference(domain_cells(before), domain_cells(after)), written out likewise."""
+    (was, had), (pages, references) = before, after
+    if before == after:
+        return
+    if was and was != pages:
+        cells[keys.by_pages(was, domain)] = None
+    if was and (had != references or not pages):
+        cells[keys.by_references(had, domain)] = None
+    if not pages:
+        if was:
+            cells[keys.pagecount(domain)] = None
+        return
+    value = b"%d %d" % (pages, references)
+    cells[keys.by_pages(pages, domain)] = cells[keys.by_references(references, domain)] = value
+    if was != pages:
+        cells[keys.pagecount(domain)] = b"%d" % pages

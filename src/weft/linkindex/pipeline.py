@@ -48,12 +48,16 @@ class LinkIndex:
     def apply(self, pages: Iterable[LoadedPage], notes: Mapping[bytes, bytes | None] | None = None) -> Applied:
         """Take a round of pages, and `notes` (encoded cells, such as how far an import is) in the same batch."""
         with uncollected():
-            plan = plan_round(self._state, pages, rules=self._rules)
-            seq = self._store.last_seq + 1
-            batch = self._batch(plan, seq)
-            batch.add(notes or {})
-            if batch:
-                self._commit(batch, seq, plan)
+            # In a function of its own: what it made is gone before the collector would walk over it.
+            return self._apply(pages, notes or {})
+
+    def _apply(self, pages: Iterable[LoadedPage], notes: Mapping[bytes, bytes | None]) -> Applied:
+        plan = plan_round(self._state, pages, rules=self._rules)
+        seq = self._store.last_seq + 1
+        batch = self._batch(plan, seq)
+        batch.add(notes)
+        if batch:
+            self._commit(batch, seq, plan)
         sorted_out = plan.pages
         return Applied(
             seq=self._store.last_seq,
@@ -64,8 +68,8 @@ class LinkIndex:
         )
 
     def _batch(self, plan: Plan, seq: int) -> Batch:
-        cells = plan.cells
-        cells.update(query_cells(plan.updates))
+        cells = query_cells(plan.updates)
+        cells.update(plan.cells)
         if plan.updates.links:
             now = self._clock.now()
             # First, so that an event recorded again in this round stays.

@@ -122,7 +122,7 @@ def _version_key(page: LoadedPage) -> bytes:
 
 def _add_infos(plan: Plan) -> None:
     for uri, domain, _, after in plan.updates.uris:
-        exists = after.references or after.docs
-        plan.cells[keys.uri_info(domain, uri)] = after.encode() if exists else None
+        # encode(), written out: there is one for nearly every link.
+        plan.cells[keys.uri_info(domain, uri)] = b"%d %d %d" % after if after[0] or after[2] else None
     for domain, _, total in plan.updates.domains:
         plan.cells[keys.domain_info(domain)] = total.encode() if total.pages else None

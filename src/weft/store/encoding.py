@@ -1,4 +1,4 @@
-"""Keys that sort the way we read, and values that carry their sequence number.
+"""Keys that sort the way we read.
 
 A cell's key is: table byte · row · END · family · END · qualifier. Inside row and family every 0x00 is written
 0x00 0xFF, and END is 0x00 0x01, so that byte order of keys is the order of (table, row, family, qualifier) whatever
@@ -53,18 +53,6 @@ def _escape(part: bytes) -> bytes:
 
 def _unescape(part: bytes) -> bytes:
     return part.replace(_ESCAPED_ZERO, b"\x00") if 0 in part else part
-
-
-def seq_prefix(seq: int) -> bytes:
-    """What a stored value begins with: the length of its sequence number, then the number."""
-    number = seq.to_bytes((seq.bit_length() + 7) // 8, "big")
-    return bytes([len(number)]) + number
-
-
-def split_value(stored: bytes) -> tuple[int, bytes]:
-    """(seq, value) of a stored value."""
-    end = 1 + stored[0]
-    return int.from_bytes(stored[1:end], "big"), stored[end:]
 
 
 @lru_cache(maxsize=8_192)

@@ -10,9 +10,10 @@ from typing import Any, Self, cast
 from rocksdict import Rdict, RdictIter
 
 from weft.store.api import Cell, Column
-from weft.store.encoding import after, cell_key, family_key, row_key, rows_key, split_key, split_value
+from weft.store.encoding import after, cell_key, family_key, row_key, rows_key, split_key
 from weft.store.rocks_options import translated
 from weft.store.tables import Table
+from weft.store.values import split_value, value_of
 
 LAST_SEQ = cell_key(Table.META.byte, b"seq", b"", b"")
 """An empty cell whose own seq is the highest in the store: written with every batch."""
@@ -76,8 +77,7 @@ class RocksView:
         iterator.seek(begin)
         key, value, advance = iterator.key, iterator.value, iterator.next
         while iterator.valid() and (found := key()).startswith(begin):
-            stored = value()
-            yield found, stored[1 + stored[0] :]
+            yield found, value_of(value())
             advance()
         self._check(iterator.status)
 

@@ -16,10 +16,10 @@ from weft.config.index_sections import StoreSettings
 from weft.errors import BatchRefused, StoreError, StoreUnwritable, WeftError
 from weft.store import directory
 from weft.store.api import Batch, Capability, range_keys
-from weft.store.encoding import seq_prefix
 from weft.store.rocks_ingest import SortedFiles, moving_in, with_last_seq
 from weft.store.rocks_options import engine_options, open_database, translated
 from weft.store.rocks_view import LAST_SEQ, RocksView
+from weft.store.values import LONG, Stamp
 
 MAX_BATCH = 1 << 30
 """Bytes. RocksDB stops at 4 GiB and holds a batch in memory several times over."""
@@ -64,7 +64,7 @@ class RocksStore(RocksView):
         return self._seq
 
     def write(self, batch: Batch, seq: int) -> None:
-        self._refuse_bad(batch, seq)
+        self._refuse_seq(seq)
         try:
             failpoints.point("store.write.before")
             while not self._commit(self._prepare(batch, seq)):
@@ -133,13 +133,6 @@ class RocksStore(RocksView):
             raise self._failure from error
         self._seq = seq
 
-    def _refuse_bad(self, batch: Batch, seq: int) -> None:
-        self._refuse_seq(seq)
-        largest = max(map(len, filter(None, batch.cells.values())), default=0)
-        limit = self._tuning.max_value_bytes
-        if largest > limit:
-            raise BatchRefused(self._path, f"a value of {largest:,} bytes is over the limit of {limit:,}")
-
     def _refuse_seq(self, seq: int) -> None:
         if self._failure is not None:
             raise StoreUnwritable(self._path, f"an earlier write failed, open the store again: {self._failure.problem}")
@@ -152,20 +145,31 @@ class RocksStore(RocksView):
             first, end = range_keys(rows)
             if first < end:
                 prepared.delete_range(first, end)
-        stamp = seq_prefix(seq)
-        prepared[LAST_SEQ] = stamp
+        stamp = Stamp(seq)
+        prefix = stamp.prefix
+        prepared[LAST_SEQ] = prefix
         cells = batch.cells
+        stored: dict[bytes, bytes] = {}
         # In key order RocksDB takes them 3 times as fast.
         for key in sorted(cells):
             value = cells[key]
             if value is None:
                 prepared.delete(key)
+            elif len(value) < LONG:
+                prepared[key] = prefix + value
             else:
-                prepared[key] = stamp + value
+                # Two tables hold what a page says: packed once.
+                prepared[key] = stored.get(value) or stored.setdefault(value, self._stored(stamp, value))
         if prepared.size_in_bytes() > MAX_BATCH:
             size = prepared.size_in_bytes()
             raise BatchRefused(self._path, f"a batch of {size:,} bytes is over the limit of {MAX_BATCH:,}; split it")
         return prepared
+
+    def _stored(self, stamp: Stamp, value: bytes) -> bytes:
+        limit = self._tuning.max_value_bytes
+        if len(value) > limit:
+            raise BatchRefused(self._path, f"a value of {len(value):,} bytes is over the limit of {limit:,}")
+        return stamp.stored(value)
 
     def snapshot(self) -> RocksReader:
         """A reader that nobody refreshes: iterators of rocksdict 0.3.29 look past its own snapshots."""
