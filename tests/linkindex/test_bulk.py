@@ -173,4 +173,7 @@ def test_references_come_back_by_target_and_source(
                 assert [a for piece in found for a in piece.anchors] == [b"%b>%b" % (s, uri) for s in sources]
                 assert sum(piece.plain for piece in found) == plain.get(uri, 0)
                 assert sum(piece.is_page for piece in found) == uri.startswith(b"p")
+                assert sum(piece.references for piece in found) == len(sources)
             assert {piece.uri for piece in pieces} == set(expected)
+            counts = [(piece.uri, piece.references, piece.plain, piece.is_page) for piece in references.counts()]
+            assert counts == [piece[:4] for piece in pieces]

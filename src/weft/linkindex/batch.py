@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -23,7 +23,7 @@ from weft.errors import WeftError
 from weft.linkindex import keys
 from weft.linkindex.derived import Pair, Progress, current_pages
 from weft.linkindex.external_sort import MEMORY, ExternalSort
-from weft.linkindex.inlinks import Inlinks, InlinkSort
+from weft.linkindex.inlinks import InlinkCount, Inlinks, InlinkSort
 from weft.linkindex.records import DomainInfo, Totals, UriInfo, decode_page
 from weft.model.domain import Domain, reversed_domain
 from weft.model.url import Uri, UrlRefused, domain_of, identity_of
@@ -31,6 +31,8 @@ from weft.store.api import Reader
 from weft.store.encoding import END
 
 _TELL_EVERY: Final = 1000
+
+Counted: TypeAlias = Inlinks | InlinkCount
 
 
 class PageUnreadable(WeftError):  # noqa: N818 - the state of a cell, as with the store's errors
@@ -62,7 +64,7 @@ def expected_cells(
 
 
 def derived_cells(
-    references: Iterable[Inlinks], pages: Iterator[Pair], directory: Path, *, memory: int = MEMORY
+    references: InlinkSort, pages: Iterator[Pair], directory: Path, *, memory: int = MEMORY
 ) -> Iterator[Pair]:
     """Every derived cell in key order, from the references by target and the (uri, page:cur) of all pages in order."""
     with ExitStack() as open_sorts:
@@ -71,13 +73,14 @@ def derived_cells(
             return open_sorts.enter_context(ExternalSort(directory, memory // share))
 
         infos, ranks, totals = sort(4), sort(4), sort(4)
-        _count_uris(references, infos, ranks, totals)
+        _count_uris(references.counts(), infos, ranks, totals)
         domains, pagecounts = sort(8), sort(8)
         _count_domains(ranks, domains, pagecounts)
         yield from map(_as_cell, domains)
         yield from map(_as_cell, infos)
         yield from _domain_rows(pagecounts, ranks)
-        yield from _page_rows(references, pages)
+        # Lists one behind the other: a generator for each cell would take as long as writing it.
+        yield from chain.from_iterable(_page_rows(references, pages))
         yield from map(_as_cell, totals)
 
 
@@ -127,7 +130,7 @@ def _reversed(domain: Domain) -> bytes:
     return reversed_domain(domain).encode()
 
 
-def _count_uris(references: Iterable[Inlinks], infos: ExternalSort, ranks: ExternalSort, totals: ExternalSort) -> None:
+def _count_uris(references: Iterable[Counted], infos: ExternalSort, ranks: ExternalSort, totals: ExternalSort) -> None:
     for uri, info in _uri_infos(references):
         domain = _reversed(domain_of(Uri(uri.decode())))
         number = b"%d" % info.references
@@ -136,14 +139,14 @@ def _count_uris(references: Iterable[Inlinks], infos: ExternalSort, ranks: Exter
         totals.add(_as_record(keys.total(info.references, uri), number))
 
 
-def _uri_infos(references: Iterable[Inlinks]) -> Iterator[tuple[bytes, UriInfo]]:
+def _uri_infos(references: Iterable[Counted]) -> Iterator[tuple[bytes, UriInfo]]:
     uri, known, plain, docs = b"", 0, 0, 0
     for piece in references:
         if piece.uri != uri:
             if uri:
                 yield uri, UriInfo(known, plain, docs)
             uri, known, plain, docs = piece.uri, 0, 0, 0
-        known += len(piece.sources)
+        known += piece.references
         plain += piece.plain
         docs += piece.is_page
     if uri:
@@ -189,19 +192,19 @@ def _domain_rows(pagecounts: Iterable[bytes], ranks: Iterable[bytes]) -> Iterato
         yield from map(_as_cell, islice(remaining, int(pages)))
 
 
-def _page_rows(references: Iterable[Inlinks], pages: Iterator[Pair]) -> Iterator[Pair]:
+def _page_rows(references: Iterable[Inlinks], pages: Iterator[Pair]) -> Iterator[Iterable[Pair]]:
     uri, inlinks, known, cur = b"", b"", 0, None
     for piece in references:
         if piece.uri != uri:
             if uri:
-                yield from _page_columns(uri, known, cur)
+                yield _page_columns(uri, known, cur)
             uri, inlinks, known, cur = piece.uri, keys.inlink(piece.uri, b""), 0, None
         if piece.is_page:
             cur = _cur_of(uri, pages)
-        known += len(piece.sources)
-        yield from zip([inlinks + source for source in piece.sources], piece.anchors, strict=True)
+        known += piece.references
+        yield zip([inlinks + source for source in piece.sources], piece.anchors, strict=True)
     if uri:
-        yield from _page_columns(uri, known, cur)
+        yield _page_columns(uri, known, cur)
 
 
 def _cur_of(uri: bytes, pages: Iterator[Pair]) -> bytes:
@@ -211,11 +214,12 @@ def _cur_of(uri: bytes, pages: Iterator[Pair]) -> bytes:
     return cur
 
 
-def _page_columns(uri: bytes, references: int, cur: bytes | None) -> Iterator[Pair]:
-    if cur is not None:
-        yield keys.query_cur(uri), cur
-    yield keys.incount(uri), b"%d" % references
-    yield keys.score(uri), b"%d" % (references + (cur is not None))
+def _page_columns(uri: bytes, references: int, cur: bytes | None) -> list[Pair]:
+    counts = [
+        (keys.incount(uri), b"%d" % references),
+        (keys.score(uri), b"%d" % (references + (cur is not None))),
+    ]
+    return counts if cur is None else [(keys.query_cur(uri), cur), *counts]
 
 
 def _as_record(key: bytes, value: bytes) -> bytes:

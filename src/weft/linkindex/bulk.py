@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain, groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -55,6 +56,14 @@ class _Waiting(NamedTuple):
     """When each outlink appeared; None: with this version."""
 
 
+class _Said(msgspec.Struct, array_like=True, gc=False):
+    """The beginning of a _Waiting, for those who do not need its outlinks."""
+
+    fetched: int
+    content: bytes
+    cur: bytes
+
+
 class _Page(NamedTuple):
     uri: bytes
     now: _Waiting
@@ -71,6 +80,8 @@ class Built(NamedTuple):
 
 _pack: Final = msgspec.msgpack.Encoder().encode
 _unpack: Final = msgspec.msgpack.Decoder(_Waiting).decode
+_unpack_said: Final = msgspec.msgpack.Decoder(_Said).decode
+_age: Final = attrgetter("fetched", "content")
 
 
 def is_empty(reader: Reader) -> bool:
@@ -110,8 +121,7 @@ class BulkBuild:
             references = open_things.enter_context(InlinkSort(self._directory, self._memory // 2))
             parts = open_things.enter_context(self._store.building(seq, self._directory, marked))
             self._write_pages(parts, references)
-            curs = ((uri, now.cur) for uri, now in self._newest() if now.cur)
-            self._write_derived(parts, derived_cells(references, curs, self._directory, memory=self._memory))
+            self._write_derived(parts, derived_cells(references, self._curs(), self._directory, memory=self._memory))
             if self._settings.history and self._links:
                 parts.part().write(sorted(baseline_cells(seq, now, self._links).items()))
         return Built(seq, self._found, self._links)
@@ -148,6 +158,15 @@ class BulkBuild:
             for other in versions:
                 current = _later(current, other)
             yield _Page(uri, current)
+
+    def _curs(self) -> Iterator[Pair]:
+        """What each page says that is there, in order of uris."""
+        for uri, records in groupby(self._pages, key=_uri_of):
+            versions = [_unpack_said(record[len(uri) + 1 + _ARRIVAL :]) for record in records]
+            # The first of those that are equal, as in `_newest`.
+            newest = max(versions, key=_age) if len(versions) > 1 else versions[0]
+            if newest.cur:
+                yield uri, newest.cur
 
     def close(self) -> None:
         self._pages.close()

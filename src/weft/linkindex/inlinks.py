@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import heapq
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from operator import itemgetter
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import compress
+from operator import attrgetter
 from os import pread
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, TypeVar
 
 import msgspec
 from zstandard import ZstdCompressor, ZstdDecompressor
@@ -23,23 +24,37 @@ _MOST_LINKS: Final = 4096
 """References that a block on disk holds at most."""
 _READ_COST: Final = 256
 """Bytes that a reference read back takes, about: uris have no more than that."""
-_RUNS_OF_A_LEVEL: Final = 16
+_RUNS_OF_A_LEVEL: Final = 32
 
 
 class Inlinks(NamedTuple):
     """Some of the references to a uri; those of one uri come one after another, in the order of their sources."""
 
     uri: bytes
-    sources: list[bytes]
-    anchors: list[bytes]
+    references: int
     plain: int
     """How many of these say http."""
     is_page: bool
     """Whether the uri's own content is there: said by one of its pieces."""
+    sources: list[bytes]
+    anchors: list[bytes]
 
+
+class InlinkCount(msgspec.Struct, array_like=True, gc=False):
+    """The beginning of an Inlinks, for those who only count: no object is made for a reference."""
+
+    uri: bytes
+    references: int
+    plain: int
+    is_page: bool
+
+
+Piece = TypeVar("Piece", Inlinks, InlinkCount)
 
 _pack: Final = msgspec.msgpack.Encoder().encode
 _unpack: Final = msgspec.msgpack.Decoder(list[Inlinks]).decode
+_unpack_counts: Final = msgspec.msgpack.Decoder(list[InlinkCount]).decode
+_uri: Final = attrgetter("uri")
 
 
 class InlinkSort:
@@ -62,7 +77,7 @@ class InlinkSort:
         self._pages: set[bytes] = set()
         self._held = 0
 
-    def add(self, source: bytes, targets: Sequence[bytes], anchors: Sequence[bytes], plain: Iterable[bool]) -> None:
+    def add(self, source: bytes, targets: Sequence[bytes], anchors: Sequence[bytes], plain: Sequence[bool]) -> None:
         """A page and its references, each target once; the page itself exists even without any."""
         groups = self._groups
         known = len(groups)
@@ -74,8 +89,8 @@ class InlinkSort:
                 group = groups[target] = ([], [])
             group[0].append(source)
             group[1].append(anchor)
-        for target, says_http in zip(targets, plain, strict=True):
-            if says_http:
+        if any(plain):
+            for target in compress(targets, plain):
                 self._plain[target] = self._plain.get(target, 0) + 1
         self._held += _PAGE_COST + len(source) + _TARGET_COST * (len(groups) - known)
         self._held += _LINK_COST * len(targets) + sum(map(len, anchors))
@@ -84,24 +99,30 @@ class InlinkSort:
 
     def __iter__(self) -> Iterator[Inlinks]:
         """Everything so far; add nothing while this runs."""
-        if not self._runs:
-            return self._in_memory()
-        if self._groups:
+        return _merged([run.blocks() for run in self._runs]) if self._is_on_disk() else self._in_memory()
+
+    def counts(self) -> Iterator[Inlinks] | Iterator[InlinkCount]:
+        """The same pieces, if only to be counted."""
+        return _merged([run.counts() for run in self._runs]) if self._is_on_disk() else self._in_memory()
+
+    def _is_on_disk(self) -> bool:
+        if self._runs and self._groups:
             self._spill()
-        return _merged(self._runs)
+        return bool(self._runs)
 
     def _in_memory(self) -> Iterator[Inlinks]:
         for uri in sorted(self._groups):
-            yield Inlinks(uri, *self._groups[uri], self._plain.get(uri, 0), uri in self._pages)
+            sources, anchors = self._groups[uri]
+            yield Inlinks(uri, len(sources), self._plain.get(uri, 0), uri in self._pages, sources, anchors)
 
     def _spill(self) -> None:
         self._put_aside(self._in_memory(), level=0)
         self._begin()
         level = 0
-        # Neighbours only, and each reference is written again once for each power of 16 runs.
+        # Neighbours only, and each reference is written again once for each power of 32 runs.
         while len(same := [run for run in self._runs if run.level == level]) == _RUNS_OF_A_LEVEL:
             self._runs = [run for run in self._runs if run.level > level]
-            self._put_aside(_merged(same), level := level + 1)
+            self._put_aside(_merged([run.blocks() for run in same]), level := level + 1)
             for run in same:
                 run.close()
 
@@ -131,28 +152,54 @@ class _Run:
         self.level = level
         self._file = tempfile.TemporaryFile(dir=directory, buffering=0)  # noqa: SIM115 - closed by close()
         self._sizes: list[int] = []
-        compress = ZstdCompressor(level=1).compress
+        squeeze = ZstdCompressor(level=1).compress
         for block in blocks:
-            data = memoryview(compress(_pack(block)))
+            data = memoryview(squeeze(_pack(block)))
             self._sizes.append(len(data))
             while data:
                 data = data[self._file.write(data) :]
 
-    def __iter__(self) -> Iterator[Inlinks]:
+    def blocks(self) -> Iterator[list[Inlinks]]:
+        return map(_unpack, self._packed())
+
+    def counts(self) -> Iterator[list[InlinkCount]]:
+        return map(_unpack_counts, self._packed())
+
+    def _packed(self) -> Iterator[bytes]:
         decompress = ZstdDecompressor().decompress
         position = 0
         for size in self._sizes:
             # By position: two who read at once must not move each other.
-            yield from _unpack(decompress(pread(self._file.fileno(), size, position)))
+            yield decompress(pread(self._file.fileno(), size, position))
             position += size
 
     def close(self) -> None:
         self._file.close()
 
 
-def _merged(runs: list[_Run]) -> Iterator[Inlinks]:
-    """Pieces of one uri keep the order of their runs, which is that of their sources."""
-    return heapq.merge(*runs, key=itemgetter(0))
+def _merged(runs: Sequence[Iterator[list[Piece]]]) -> Iterator[Piece]:
+    """Pieces of one uri keep the order of their runs, which is that of their sources.
+
+    Whatever is below the smallest last uri of the blocks at hand is complete: sorting it, in order by parts already, is
+    a merge at the speed of C. That uri itself may go on in a run's next block.
+    """
+    heads = [(next(blocks), blocks) for blocks in runs]
+    while heads:
+        bound = min(block[-1].uri for block, _ in heads)
+        cuts = [bisect_left(block, bound, key=_uri) for block, _ in heads]
+        ready = [piece for (block, _), cut in zip(heads, cuts, strict=True) for piece in block[:cut]]
+        ready.sort(key=_uri)
+        yield from ready
+        remaining = []
+        for (block, blocks), cut in zip(heads, cuts, strict=True):
+            rest = block[cut:]
+            while rest and rest[0].uri == bound:
+                end = bisect_right(rest, bound, key=_uri)
+                yield from rest[:end]
+                rest = rest[end:] or next(blocks, [])
+            if rest:
+                remaining.append((rest, blocks))
+        heads = remaining
 
 
 def _blocks(pieces: Iterator[Inlinks], most: int) -> Iterator[list[Inlinks]]:
@@ -174,6 +221,8 @@ def _parts(piece: Inlinks, most: int) -> Iterator[Inlinks]:
     if len(piece.sources) <= most:
         yield piece
         return
-    yield piece._replace(sources=piece.sources[:most], anchors=piece.anchors[:most])
-    for at in range(most, len(piece.sources), most):
-        yield Inlinks(piece.uri, piece.sources[at : at + most], piece.anchors[at : at + most], 0, is_page=False)
+    uri, references, plain, is_page, sources, anchors = piece
+    yield Inlinks(uri, most, plain, is_page, sources[:most], anchors[:most])
+    for at in range(most, references, most):
+        part = sources[at : at + most]
+        yield Inlinks(uri, len(part), 0, False, part, anchors[at : at + most])

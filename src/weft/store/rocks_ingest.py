@@ -10,7 +10,7 @@ from rocksdict import IngestExternalFileOptions, Options, SstFileWriter
 
 from weft.errors import BatchRefused
 from weft.store.rocks_view import LAST_SEQ
-from weft.store.values import LONG, Stamp
+from weft.store.values import seq_prefix
 
 FILE_BYTES = 256 << 20
 
@@ -30,7 +30,7 @@ class SortedFiles:
 
     def __init__(self, folder: Path, options: Options, seq: int, max_value_bytes: int) -> None:
         self._folder, self._options, self.max_value_bytes = folder, options, max_value_bytes
-        self.stamp = Stamp(seq)
+        self.stamp = seq_prefix(seq)
         self.paths: list[str] = []
         self._parts: list[Part] = []
 
@@ -75,7 +75,7 @@ class Part:
 
     def _write_block(self, block: list[tuple[bytes, bytes | None]]) -> None:
         file, stamp, limit = self._current_file(), self._files.stamp, self._files.max_value_bytes
-        prefix, before = stamp.prefix, self._before
+        before = self._before
         try:
             for key, value in block:
                 if key <= before:
@@ -83,12 +83,11 @@ class Part:
                 before = key
                 if value is None:
                     del file[key]
-                elif len(value) < LONG:
-                    file[key] = prefix + value
                 elif len(value) > limit:
                     raise self._files.refuse(f"a value of {len(value):,} bytes is over the limit of {limit:,}")
                 else:
-                    file[key] = stamp.stored(value)
+                    # Not packed, however long: these files are written once, and compressed as a whole.
+                    file[key] = stamp + value
         finally:
             del file  # a traceback would keep it open, and with it its room on a full disk
         self._before = before
