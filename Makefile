@@ -41,7 +41,7 @@ demo: setup
 
 # Two processes: the tests are written for two cores and never share a directory or a port.
 test: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not long' $(TESTS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=20 -m 'not long' $(TESTS)
 
 test-long: setup
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -m long $(TESTS)

@@ -18,7 +18,7 @@ from weft.linkindex.external_sort import MEMORY, SortUnwritable
 
 _LINK_COST: Final = 60
 """Bytes that a reference takes in memory beside its anchor text: two places in lists, the text's own header."""
-_TARGET_COST: Final = 400
+_TARGET_COST: Final = 300
 _PAGE_COST: Final = 150
 _MOST_LINKS: Final = 4096
 """References that a block on disk holds at most."""
@@ -72,7 +72,8 @@ class InlinkSort:
         self._begin()
 
     def _begin(self) -> None:
-        self._groups: dict[bytes, tuple[list[bytes], list[bytes]]] = {}
+        self._groups: dict[bytes, list[bytes]] = {}
+        """By target: source, anchor, source, anchor…"""
         self._plain: dict[bytes, int] = {}
         self._pages: set[bytes] = set()
         self._held = 0
@@ -81,14 +82,15 @@ class InlinkSort:
         """A page and its references, each target once; the page itself exists even without any."""
         groups = self._groups
         known = len(groups)
-        groups.setdefault(source, ([], []))
+        groups.setdefault(source, [])
         self._pages.add(source)
         for target, anchor in zip(targets, anchors, strict=True):
             group = groups.get(target)
             if group is None:
-                group = groups[target] = ([], [])
-            group[0].append(source)
-            group[1].append(anchor)
+                groups[target] = [source, anchor]
+            else:
+                group.append(source)
+                group.append(anchor)
         if any(plain):
             for target in compress(targets, plain):
                 self._plain[target] = self._plain.get(target, 0) + 1
@@ -112,8 +114,8 @@ class InlinkSort:
 
     def _in_memory(self) -> Iterator[Inlinks]:
         for uri in sorted(self._groups):
-            sources, anchors = self._groups[uri]
-            yield Inlinks(uri, len(sources), self._plain.get(uri, 0), uri in self._pages, sources, anchors)
+            group = self._groups[uri]
+            yield Inlinks(uri, len(group) // 2, self._plain.get(uri, 0), uri in self._pages, group[::2], group[1::2])
 
     def _spill(self) -> None:
         self._put_aside(self._in_memory(), level=0)

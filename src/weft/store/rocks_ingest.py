@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
+from operator import itemgetter, lt
 from pathlib import Path
 
 from rocksdict import IngestExternalFileOptions, Options, SstFileWriter
@@ -74,23 +75,28 @@ class Part:
             self._write_block(block)
 
     def _write_block(self, block: list[tuple[bytes, bytes | None]]) -> None:
-        file, stamp, limit = self._current_file(), self._files.stamp, self._files.max_value_bytes
-        before = self._before
+        self._refuse_bad(block)
+        file, stamp = self._current_file(), self._files.stamp
         try:
             for key, value in block:
-                if key <= before:
-                    raise self._files.refuse(f"the key {key!r} does not come after {before!r}")
-                before = key
                 if value is None:
                     del file[key]
-                elif len(value) > limit:
-                    raise self._files.refuse(f"a value of {len(value):,} bytes is over the limit of {limit:,}")
                 else:
                     # Not packed, however long: these files are written once, and compressed as a whole.
                     file[key] = stamp + value
         finally:
             del file  # a traceback would keep it open, and with it its room on a full disk
-        self._before = before
+        self._before = block[-1][0]
+
+    def _refuse_bad(self, block: list[tuple[bytes, bytes | None]]) -> None:
+        keys = [self._before, *map(itemgetter(0), block)]
+        if not all(map(lt, keys, keys[1:])):
+            before, key = next((before, key) for before, key in pairwise(keys) if key <= before)
+            raise self._files.refuse(f"the key {key!r} does not come after {before!r}")
+        limit = self._files.max_value_bytes
+        largest = max(map(len, filter(None, map(itemgetter(1), block))), default=0)
+        if largest > limit:
+            raise self._files.refuse(f"a value of {largest:,} bytes is over the limit of {limit:,}")
 
     def _current_file(self) -> SstFileWriter:
         if self._file is not None and self._file.file_size() >= FILE_BYTES:
