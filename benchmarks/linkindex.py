@@ -27,7 +27,7 @@ from workload import PAGES_PER_BATCH
 
 PEER_PAGES = 100_000
 """Pages that others are given: enough to see how they slow down."""
-_MERGING = 40
+_MERGING = 50
 """Batches within which RocksDB merges its youngest files at least once."""
 CHARTS = Path(__file__).parent / "charts"
 
@@ -140,19 +140,36 @@ def _peer_table(index: Result, peers: dict[str, Result]) -> Iterator[str]:
 
 def _draw(found: dict[str, Result], peers: dict[str, Result]) -> None:
     CHARTS.mkdir(exist_ok=True)
-    index, raw = found["incremental"], found["raw"]
+    index, raw, bulk, other = found["incremental"], found["raw"], found["bulk"], peers["postgres"]
+    some = f"first {other.pages:,}"
     speeds = {
-        "bulk build": found["bulk"].pages * 40 / found["bulk"].wall,
-        "raw RocksDB writes": raw.pages * 40 / raw.wall,
-        "link index": index.pages * 40 / index.wall,
-        "PostgreSQL": peers["postgres"].links / peers["postgres"].wall,
-        "DuckDB, all anew": peers["duckdb"].links / peers["duckdb"].wall,
+        f"bulk build, {bulk.pages:,} pages": bulk.pages * 40 / bulk.wall,
+        f"link index, {index.pages:,} pages": index.pages * 40 / index.wall,
+        f"raw RocksDB, {some}": raw.pages * 40 / raw.wall,
+        f"link index, {some}": other.links / _at(index.marks, other.pages),
+        f"DuckDB, all anew, {some}": peers["duckdb"].links / peers["duckdb"].wall,
+        f"PostgreSQL, {some}": other.links / other.wall,
     }
     bars(CHARTS / "linkindex-speed.svg", "Links a second, one core", speeds, "links/s")
-    curve = [(n * PAGES_PER_BATCH, seconds * 1000) for n, seconds in enumerate(index.batches, 1)]
-    duck = [(n * PAGES_PER_BATCH, seconds * 1000) for n, seconds in enumerate(peers["duckdb"].batches, 1)]
+    lines = {
+        "link index, committed": _curve(index.batches),
+        "with RocksDB's merging": _curve(_smooth(index.marks)),
+        "DuckDB, all anew": _curve(peers["duckdb"].batches),
+        "PostgreSQL": _curve(other.batches),
+    }
     title = f"Milliseconds for a batch of {PAGES_PER_BATCH} pages, by pages that are there"
-    curves(CHARTS / "linkindex-batches.svg", title, {"link index": curve, "DuckDB, all anew": duck}, "pages", "ms")
+    curves(CHARTS / "linkindex-batches.svg", title, lines, "pages", "ms")
+
+
+def _curve(seconds: Sequence[float]) -> list[tuple[float, float]]:
+    return [(n * PAGES_PER_BATCH, value * 1000) for n, value in enumerate(seconds, 1)]
+
+
+def _smooth(marks: Sequence[float]) -> list[float]:
+    """Seconds of a batch, averaged with those before it: merging comes at times, for many batches at once."""
+    some = 2 * _MERGING
+    begun = [0.0] * some + list(marks)
+    return [(end - begun[n]) / min(n + 1, some) for n, end in enumerate(marks)]
 
 
 def _row(name: str, cells: Iterator[str]) -> str:
