@@ -343,7 +343,7 @@ def test_readers_beside_a_process_that_ingests_see_only_whole_batches(path: Path
             assert writer.stdout is not None
             with RocksReader(path) as reader:
                 seen = []
-                for _ in range(60):
+                for _ in range(30):
                     told = int(writer.stdout.readline())
                     reader.refresh()
                     seen.append(assert_whole(reader))
