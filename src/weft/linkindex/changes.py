@@ -23,8 +23,8 @@ _LINK, _BLOCK = END + LINK + END, END + BLOCK + END
 _STEPS: Final = {1: b"1 ", -1: b"-1 ", 0: b"0 "}
 _LATEST: Final = 2**64 - 1
 _SHORT: Final = 300
-"""Bytes of a piece that is not compressed. Most domains of a round have one event or two, which would shrink by a tenth
-for a third of the time that a round's history takes."""
+"""Bytes of a piece that is not compressed. Most domains of a round have one event or two: compressing those takes a
+third of the time of a round's history, and the engine compresses its files anyhow."""
 _COMPRESSED: Final = b"\x28\xb5\x2f\xfd"
 """What zstd's output begins with. A piece that is not compressed is short: its length begins with zero bytes."""
 
