@@ -162,9 +162,8 @@ class BulkBuild:
     def _curs(self) -> Iterator[Pair]:
         """What each page says that is there, in order of uris."""
         for uri, records in groupby(self._pages, key=_uri_of):
-            versions = [_unpack_said(record[len(uri) + 1 + _ARRIVAL :]) for record in records]
-            # The first of those that are equal, as in `_newest`.
-            newest = max(versions, key=_age) if len(versions) > 1 else versions[0]
+            # One at a time, there may be many; the first of those that are equal, as in `_newest`.
+            newest = max((_unpack_said(record[len(uri) + 1 + _ARRIVAL :]) for record in records), key=_age)
             if newest.cur:
                 yield uri, newest.cur
 
