@@ -30,12 +30,13 @@ def curves(
     points = [point for curve in curves.values() for point in curve]
     right, top = max(x for x, _ in points) or 1, max(y for _, y in points) or 1
     left, width, height = 70, _WIDTH - 90, 240
-    lines = [_opening(height + 90, title)]
+    lines = [_opening(height + 110, title)]
     for number, (name, curve) in enumerate(curves.items()):
-        colour = ("#3b6ea5", "#c0562f", "#4a8f4a", "#7a5aa5")[number % 4]
+        colour = ("#3b6ea5", "#c0562f", "#4a8f4a", "#7a5aa5", "#8a7a3a")[number % 5]
         path_of = " ".join(f"{left + x / right * width:.1f},{40 + height - y / top * height:.1f}" for x, y in curve)
         lines.append(f"<polyline points='{path_of}' fill='none' stroke='{colour}' stroke-width='1.5'/>")
-        lines.append(f"<text x='{left + 10 + number * 170}' y='{height + 80}' fill='{colour}'>{_escaped(name)}</text>")
+        at, below = left + 10 + number % 3 * 200, height + 80 + number // 3 * 20
+        lines.append(f"<text x='{at}' y='{below}' fill='{colour}'>{_escaped(name)}</text>")
     lines.append(f"<path d='M{left} 40V{40 + height}H{left + width}' fill='none' stroke='#888'/>")
     lines.append(f"<text x='{left - 6}' y='48' text-anchor='end'>{top:,.0f}</text>")
     lines.append(f"<text x='{left + width}' y='{height + 58}' text-anchor='end'>{right:,.0f} {_escaped(x_name)}</text>")

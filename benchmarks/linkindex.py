@@ -27,7 +27,7 @@ from workload import PAGES_PER_BATCH
 
 PEER_PAGES = 100_000
 """Pages that others are given: enough to see how they slow down."""
-_MERGING = 50
+_MERGING = 120
 """Batches within which RocksDB merges its youngest files at least once."""
 CHARTS = Path(__file__).parent / "charts"
 
@@ -70,8 +70,7 @@ def _main_table(found: dict[str, Result]) -> Iterator[str]:
     }
     yield f"\n| | {' | '.join(names.values())} |\n|---|{'---|' * len(names)}"
     results = [found[name] for name in names]
-    raw_links = found["raw"].pages * 40
-    links = [raw_links if name == "raw" else found[name].pages * 40 for name in names]
+    links = [result.pages * 40 for result in results]
     yield _row("pages", (f"{r.pages:,}" for r in results))
     yield _row("pages/s", (f"{r.pages / r.wall:,.0f}" for r in results))
     yield _row("links/s (of the pages)", (f"{n / r.wall:,.0f}" for r, n in zip(results, links, strict=True)))
@@ -82,7 +81,7 @@ def _main_table(found: dict[str, Result]) -> Iterator[str]:
 
 
 def _batch_table(index: Result, pages: int) -> Iterator[str]:
-    marks = [mark for mark in (10_000, 100_000, 1_000_000) if mark <= pages] or [pages]
+    marks = _marks(pages)
     heads = " | ".join(f"to {mark:,} pages" for mark in marks)
     yield f"\n| batches of {PAGES_PER_BATCH} pages, ms | {heads} |\n|---|{'---|' * len(marks)}"
     for name, share in (("p50", 0.5), ("p99", 0.99)):
@@ -99,10 +98,14 @@ def _batch_table(index: Result, pages: int) -> Iterator[str]:
     yield f"\na page takes {whole[-1] / whole[0]:.1f} times as long at {marks[-1]:,} pages as at {marks[0]:,}"
 
 
+def _marks(pages: int) -> list[int]:
+    return [mark for mark in (10_000, 100_000, 1_000_000) if mark <= pages] or [pages]
+
+
 def _before(mark: int) -> slice:
-    """The batches that lead to a mark: a tenth of them, and enough that the engine merges files among them."""
+    """The batches that lead to a mark, enough of them that the engine merges files twice, if it ever did."""
     end = mark // PAGES_PER_BATCH
-    return slice(max(0, end - max(_MERGING, end // 10)), end)
+    return slice(max(0, end - 2 * _MERGING), end)
 
 
 def _whole_page(index: Result, mark: int) -> float:
@@ -118,8 +121,9 @@ def _at(marks: Sequence[float], pages: int) -> float:
 
 def _ratios(found: dict[str, Result], directory: Path) -> Iterator[str]:
     index, raw, bulk = found["incremental"], found["raw"], found["bulk"]
-    share = raw.marks[-1] / _at(index.marks, raw.pages)
-    yield f"\nlink index at {share:.0%} of raw over the first {raw.pages:,} pages"
+    yield ""
+    for mark in _marks(index.pages)[1:] or [index.pages]:
+        yield f"link index at {_at(raw.marks, mark) / _at(index.marks, mark):.0%} of raw over the first {mark:,} pages"
     yield f"bulk build at {index.wall / bulk.wall:.1f} times the link index"
     links = index.pages * 40
     query = _query_bytes(directory / "store") / links
@@ -145,7 +149,8 @@ def _draw(found: dict[str, Result], peers: dict[str, Result]) -> None:
     speeds = {
         f"bulk build, {bulk.pages:,} pages": bulk.pages * 40 / bulk.wall,
         f"link index, {index.pages:,} pages": index.pages * 40 / index.wall,
-        f"raw RocksDB, {some}": raw.pages * 40 / raw.wall,
+        f"raw RocksDB, {raw.pages:,} pages": raw.pages * 40 / raw.wall,
+        f"raw RocksDB, {some}": other.links / _at(raw.marks, other.pages),
         f"link index, {some}": other.links / _at(index.marks, other.pages),
         f"DuckDB, all anew, {some}": peers["duckdb"].links / peers["duckdb"].wall,
         f"PostgreSQL, {some}": other.links / other.wall,
@@ -154,6 +159,7 @@ def _draw(found: dict[str, Result], peers: dict[str, Result]) -> None:
     lines = {
         "link index, committed": _curve(index.batches),
         "with RocksDB's merging": _curve(_smooth(index.marks)),
+        "raw RocksDB, with it": _curve(_smooth(raw.marks)),
         "DuckDB, all anew": _curve(peers["duckdb"].batches),
         "PostgreSQL": _curve(other.batches),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from weft.linkindex.changes import newest_first, split_newest_first
+from weft.linkindex.changes import newest_first
 from weft.linkindex.keys import base_of
 from weft.linkindex.records import DomainInfo, Totals, UriInfo, Version
 from weft.store.api import Capability
@@ -136,4 +136,3 @@ def test_domains_have_the_bases_printed() -> None:
 def test_numbers_of_which_the_newest_comes_first_are_encoded_as_printed() -> None:
     for number, printed in rows_under("| number | bytes (hex) |"):
         assert newest_first(int(number)) == bytes.fromhex(printed)
-        assert split_newest_first(bytes.fromhex(printed)) == (int(number), b"")

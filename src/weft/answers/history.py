@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from weft.answers.objects import ChangeItem, moment
 from weft.answers.paging import Page, page
-from weft.linkindex.changes import (
-    BLOCK,
-    LINK,
-    NAMES,
-    Change,
-    block_time,
-    read_block,
-    read_link,
-    split_newest_first,
-)
+from weft.linkindex.changes import BLOCK, NAMES, Change, block_time, read_block, read_events
 from weft.store.api import Cell, Reader
 from weft.store.tables import Table
 
 
 def page_history(reader: Reader, target: bytes, since: int | None, limit: int, cursor: str | None) -> Page[ChangeItem]:
-    def scan(start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
-        for cell in reader.scan(Table.CHANGES, b"u:" + target, LINK, start=start, reverse=reverse):
-            if since is None or split_newest_first(cell.qualifier)[0] >= since:
-                yield cell
-            elif not reverse:
-                return
+    return _history(reader, b"u:" + target, lambda block: read_events(target, block), since, limit, cursor)
 
-    found = page(f"changes {target!r}", scan, lambda cell: cell.qualifier, limit, cursor)
-    items = [_item(read_link(target, cell.qualifier, cell.value)) for cell in found.items]
-    return Page(items, found.next, found.prev)
+
+def domain_history(
+    reader: Reader, domain: bytes | None, since: int | None, limit: int, cursor: str | None
+) -> Page[ChangeItem]:
+    def read(block: bytes) -> list[Change]:
+        return [] if since is not None and block_time(block) < since else read_block(block)
+
+    return _history(reader, b"a:" if domain is None else b"d:" + domain, read, since, limit, cursor)
 
 
 class _Entry(NamedTuple):
@@ -39,23 +30,27 @@ class _Entry(NamedTuple):
     change: Change
 
 
-def domain_history(
-    reader: Reader, domain: bytes | None, since: int | None, limit: int, cursor: str | None
+def _history(
+    reader: Reader,
+    row: bytes,
+    read: Callable[[bytes], list[Change]],
+    since: int | None,
+    limit: int,
+    cursor: str | None,
 ) -> Page[ChangeItem]:
     """Batch by batch, the newest first, and within a batch by time."""
-    row = b"a:" if domain is None else b"d:" + domain
 
     def scan(start: bytes | None, *, reverse: bool) -> Iterator[_Entry]:
         for cell in reader.scan(Table.CHANGES, row, BLOCK, start=start and start[:-4], reverse=reverse):
-            if since is None or block_time(cell.value) >= since:
-                yield from _entries(cell, start, since, reverse=reverse)
+            yield from _entries(cell, read(cell.value), start, since, reverse=reverse)
 
     found = page(f"changes {row!r}", scan, lambda entry: entry.key, limit, cursor)
     return Page([_item(entry.change) for entry in found.items], found.next, found.prev)
 
 
-def _entries(cell: Cell, start: bytes | None, since: int | None, *, reverse: bool) -> Iterator[_Entry]:
-    changes = read_block(cell.value)
+def _entries(
+    cell: Cell, changes: list[Change], start: bytes | None, since: int | None, *, reverse: bool
+) -> Iterator[_Entry]:
     numbers = range(len(changes) - 1, -1, -1) if reverse else range(len(changes))
     for number in numbers:
         key = cell.qualifier + number.to_bytes(4, "big")

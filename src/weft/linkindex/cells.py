@@ -70,17 +70,16 @@ def write_uri_difference(cells: Cells, uri: bytes, domain: bytes, before: UriInf
     existed, exists = was or had_docs, references or docs
     moved = was != references
     if existed and (moved or not exists):
-        cells[keys.rank(domain, was, uri)] = None
-        cells[keys.total(was, uri)] = None
+        rank, total = keys.rank_and_total(domain, was, uri)
+        cells[rank] = cells[total] = None
     if not exists:
         if existed:
             cells[keys.incount(uri)] = cells[keys.score(uri)] = None
         return
     count = b"%d" % references
     if moved or not existed:
-        cells[keys.rank(domain, references, uri)] = count
-        cells[keys.total(references, uri)] = count
-        cells[keys.incount(uri)] = count
+        rank, total = keys.rank_and_total(domain, references, uri)
+        cells[rank] = cells[total] = cells[keys.incount(uri)] = count
     if not existed or was + had_docs != references + docs:
         cells[keys.score(uri)] = b"%d" % (references + docs)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from zstandard import ZstdCompressor, ZstdDecompressor
@@ -16,17 +18,21 @@ from weft.store.encoding import END
 from weft.store.tables import Table
 
 NAMES: Final = {1: "new", -1: "lost", 0: "anchor"}
-LINK, BLOCK, BASELINE = b"link", b"block", b"baseline"
+BLOCK, BASELINE = b"block", b"baseline"
 
 _U, _D, _A = (Table.CHANGES.byte + row for row in (b"u:", b"d:", b"a:"))
-_LINK, _BLOCK = END + LINK + END, END + BLOCK + END
-_STEPS: Final = {1: b"1 ", -1: b"-1 ", 0: b"0 "}
+_BLOCK = END + BLOCK + END
 _LATEST: Final = 2**64 - 1
-_SHORT: Final = 300
+_SHORT: Final = 512
 """Bytes of a piece that is not compressed. Most domains of a round have one event or two: compressing those takes a
 third of the time of a round's history, and the engine compresses its files anyhow."""
 _COMPRESSED: Final = b"\x28\xb5\x2f\xfd"
 """What zstd's output begins with. A piece that is not compressed is short: its length begins with zero bytes."""
+
+Event: TypeAlias = tuple[bytes, int, int, bytes, int]
+"""A LinkChange without its target and domain: (source, step, plain, anchor, at)."""
+Told: TypeAlias = tuple[bytes, bytes, bytes]
+"""(target, its domain, its events, packed)"""
 
 
 class Change(NamedTuple):
@@ -44,38 +50,35 @@ def newest_first(number: int) -> bytes:
     return (_LATEST - number).to_bytes(8, "big")
 
 
-def split_newest_first(data: bytes) -> tuple[int, bytes]:
-    return _LATEST - int.from_bytes(data[:8], "big"), data[8:]
-
-
 def history_cells(changes: Sequence[LinkChange], seq: int, recorded: int, part: bytes = b"") -> Cells:
-    """A cell per event in its target's row, and one block of events for each domain and for all.
+    """A block of events for each target, each domain and for all: a cell for every event would be a fifth of all cells.
 
-    `recorded` is the time now: history is kept from then on, however old the pages are. `part` tells blocks of one seq
-    apart, where a round is exported in parts.
+    `changes` must be sorted by target. `recorded` is the time now: history is kept from then on, however old the pages
+    are. `part` tells blocks of one seq apart, where a round is exported in parts.
     """
     if not changes:
         return {}
-    moments = {at: _LINK + newest_first(at) for at in {change[6] for change in changes}}
-    cells: Cells = {
-        b"".join((_U, target, moments[at], source)): _STEPS[step] + anchor
-        for target, _, source, step, _, anchor, at in changes
-    }
-    by_domain: defaultdict[bytes, list[LinkChange]] = defaultdict(list)
-    for change in changes:
-        by_domain[change[1]].append(change)
-    number = newest_first(seq) + part
+    name = _BLOCK + newest_first(seq) + part
+    cells: Cells = {}
+    by_domain: defaultdict[bytes, list[Told]] = defaultdict(list)
+    newest: dict[bytes, int] = {}
+    for target, group in groupby(changes, key=itemgetter(0)):
+        those = list(group)
+        domain = those[0][1]
+        packed = _pack([change[2:] for change in those])
+        cells[b"".join((_U, target, name))] = packed
+        by_domain[domain].append((target, domain, packed))
+        latest = those[0][6] if len(those) == 1 else max([change[6] for change in those])
+        newest[domain] = max(latest, newest.get(domain, latest))
     compress = ZstdCompressor(level=1).compress
     pieces: list[bytes] = []
-    for domain, events in by_domain.items():
-        newest = max([event[6] for event in events]) if len(events) > 1 else events[0][6]
-        piece = _encode(events)
+    for domain, told in by_domain.items():
+        piece = _encode(told)
         pieces.append(piece)
-        packed = compress(piece) if len(piece) > _SHORT else piece
-        cells[b"".join((_D, domain, _BLOCK, number))] = b"%d %d %b" % (newest, recorded, packed)
+        squeezed = compress(piece) if len(piece) > _SHORT else piece
+        cells[b"".join((_D, domain, name))] = b"%d %d %b" % (newest[domain], recorded, squeezed)
     # The block of all is those of the domains, one behind the other.
-    everything = b"%d %d %b" % (max(moments), recorded, compress(b"".join(pieces)))
-    cells[b"".join((_A, _BLOCK, number))] = everything
+    cells[_A + name] = b"%d %d %b" % (max(newest.values()), recorded, compress(b"".join(pieces)))
     return cells
 
 
@@ -99,38 +102,51 @@ def baseline(reader: Reader) -> Baseline | None:
 
 _LONGEST_BLOCK: Final = 1 << 30
 _pack: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(list[LinkChange]).decode
+_events: Final = msgspec.msgpack.Decoder(list[Event]).decode
+_told: Final = msgspec.msgpack.Decoder(list[Told]).decode
 
 
-def _encode(changes: Sequence[LinkChange]) -> bytes:
-    """Events behind the length of their encoding, so that several such pieces can stand in a row."""
-    packed = _pack(changes)
+def _encode(told: Sequence[Told]) -> bytes:
+    """A domain's piece behind its length, so that several can stand in a row."""
+    packed = _pack(told)
     return len(packed).to_bytes(4, "big") + packed
 
 
 def block_time(block: bytes) -> int:
-    """When the newest event of a block happened."""
+    """When the newest event of a domain's block happened."""
     return int(block.split(b" ", 1)[0])
 
 
 def read_block(block: bytes) -> list[Change]:
-    """The events of a block, the newest first."""
-    events = [Change(at, step, source, target, anchor) for target, _, source, step, _, anchor, at in _unpack(block)]
-    return sorted(events, key=lambda event: (-event.at, event.source, event.target))
+    """The events of a domain's block or that of all, the newest first."""
+    return _in_order([change for target, _, events in _unpack(block) for change in _changes(target, events)])
 
 
-def _unpack(block: bytes) -> list[LinkChange]:
-    """A block is: time of its newest event, time of recording, and pieces of events, compressed together if long."""
+def read_events(target: bytes, block: bytes) -> list[Change]:
+    """The events of a target's own block, the newest first."""
+    return _in_order(_changes(target, block))
+
+
+def _in_order(changes: list[Change]) -> list[Change]:
+    return sorted(changes, key=lambda change: (-change.at, change.source, change.target))
+
+
+def _changes(target: bytes, events: bytes) -> list[Change]:
+    return [Change(at, step, source, target, anchor) for source, step, _, anchor, at in _events(events)]
+
+
+def _unpack(block: bytes) -> list[Told]:
+    """A block is: time of its newest event, time of recording, and pieces, compressed together if long."""
     pieces = block.split(b" ", 2)[2]
     if pieces.startswith(_COMPRESSED):
         pieces = ZstdDecompressor().decompress(pieces, max_output_size=_LONGEST_BLOCK)
-    changes: list[LinkChange] = []
+    told: list[Told] = []
     at = 0
     while at < len(pieces):
         end = at + 4 + int.from_bytes(pieces[at : at + 4], "big")
-        changes += _decode(pieces[at + 4 : end])
+        told += _told(pieces[at + 4 : end])
         at = end
-    return changes
+    return told
 
 
 def expired_cells(reader: Reader, before: int) -> Cells:
@@ -141,16 +157,7 @@ def expired_cells(reader: Reader, before: int) -> Cells:
     oldest = next(reader.scan(Table.CHANGES, b"a:", BLOCK, limit=1, reverse=True), None)
     if oldest is None or int(oldest.value.split(b" ", 2)[1]) >= before:
         return {}
-    changes = _unpack(oldest.value)
-    cells: Cells = dict.fromkeys(b"".join((_D, domain, _BLOCK, oldest.qualifier)) for domain in {c[1] for c in changes})
-    cells[b"".join((_A, _BLOCK, oldest.qualifier))] = None
-    for target, _, source, _, _, _, at in changes:
-        cells[b"".join((_U, target, _LINK, newest_first(at), source))] = None
-    return cells
-
-
-def read_link(target: bytes, qualifier: bytes, value: bytes) -> Change:
-    """An event from its target's row."""
-    at, source = split_newest_first(qualifier)
-    step, _, anchor = value.partition(b" ")
-    return Change(at, int(step), source, target, anchor)
+    name = _BLOCK + oldest.qualifier
+    told = _unpack(oldest.value)
+    rows = {_A, *(_U + target for target, _, _ in told), *(_D + domain for _, domain, _ in told)}
+    return dict.fromkeys(row + name for row in rows)

@@ -31,12 +31,13 @@ def observe_domains(deltas: Mapping[bytes, DomainInfo], known: Mapping[bytes, Do
 
 def observe_totals(updates: Iterable[DomainUpdate], known: Mapping[int, Totals]) -> dict[int, Totals]:
     """The totals of each base in which a domain changed."""
-    after: dict[int, Totals] = {}
+    sums: dict[int, list[int]] = {}
     for domain, was, is_now in updates:
         base = base_of(domain)
-        domains, pages, references = after.get(base) or known.get(base) or Totals()
-        started = bool(is_now.pages) - bool(was.pages)
-        after[base] = Totals(
-            domains + started, pages + is_now.pages - was.pages, references + is_now.references - was.references
-        )
-    return after
+        total = sums.get(base)
+        if total is None:
+            total = sums[base] = list(known.get(base, Totals()))
+        total[0] += bool(is_now[0]) - bool(was[0])
+        total[1] += is_now[0] - was[0]
+        total[2] += is_now[1] - was[1]
+    return {base: Totals(*total) for base, total in sums.items()}

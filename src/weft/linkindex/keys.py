@@ -24,6 +24,10 @@ CUR, VERSION, GONE, SINCE, INCOUNT, SCORE, PAGECOUNT = (
 )
 
 _F, _Q, _D = Table.FLUO.byte, Table.QUERY.byte, Table.DOMAINS.byte
+_FLUO_PAGE, _PAGE, _DOMAIN, _TOTAL = _F + b"p:", _Q + b"p:", _Q + b"d:", _Q + b"t:"
+_BY_PAGES, _BY_REFERENCES, _DOC = _D + b"p:", _D + b"r:", Table.DOCS.byte + b"x:"
+_URIS, _DOMAINS = ([b"%b:%02x:" % (name, base) for base in range(BASES)] for name in (b"um", b"dm"))
+"""What rows of uris and of domains begin with, by their base."""
 _NO_COLUMN = END + END
 
 
@@ -34,6 +38,7 @@ def _column(family: bytes, qualifier: bytes = b"") -> bytes:
 _CUR, _VERSION, _GONE, _SINCE = (_column(PAGE, qualifier) for qualifier in (CUR, VERSION, GONE, SINCE))
 _INCOUNT, _SCORE, _INFO = _column(PAGE, INCOUNT), _column(PAGE, SCORE), _column(INFO)
 _INLINKS, _RANK, _PAGECOUNT = _column(INLINKS), _column(RANK), _column(DOMAIN, PAGECOUNT)
+_DOC_COLUMN = _column(b"doc")
 
 
 @lru_cache(maxsize=65_536)
@@ -46,27 +51,27 @@ def base_of(domain: bytes) -> int:
 
 
 def page_cur(uri: bytes) -> bytes:
-    return b"".join((_F, b"p:", uri, _CUR))
+    return b"".join((_FLUO_PAGE, uri, _CUR))
 
 
 def page_version(uri: bytes) -> bytes:
-    return b"".join((_F, b"p:", uri, _VERSION))
+    return b"".join((_FLUO_PAGE, uri, _VERSION))
 
 
 def page_gone(uri: bytes) -> bytes:
-    return b"".join((_F, b"p:", uri, _GONE))
+    return b"".join((_FLUO_PAGE, uri, _GONE))
 
 
 def page_since(uri: bytes) -> bytes:
-    return b"".join((_F, b"p:", uri, _SINCE))
+    return b"".join((_FLUO_PAGE, uri, _SINCE))
 
 
 def uri_info(domain: bytes, uri: bytes) -> bytes:
-    return b"".join((_F, b"um:%02x:" % base_of(domain), uri, _INFO))
+    return b"".join((_F, _URIS[base_of(domain)], uri, _INFO))
 
 
 def domain_info(domain: bytes) -> bytes:
-    return b"".join((_F, b"dm:%02x:" % base_of(domain), domain, _INFO))
+    return b"".join((_F, _DOMAINS[base_of(domain)], domain, _INFO))
 
 
 def totals(base: int) -> bytes:
@@ -83,29 +88,29 @@ def page_column(uri: bytes, qualifier: bytes) -> Column:
 
 
 def uri_info_column(domain: bytes, uri: bytes) -> Column:
-    return Column(b"um:%02x:%b" % (base_of(domain), uri), INFO, b"")
+    return Column(_URIS[base_of(domain)] + uri, INFO, b"")
 
 
 def domain_info_column(domain: bytes) -> Column:
-    return Column(b"dm:%02x:%b" % (base_of(domain), domain), INFO, b"")
+    return Column(_DOMAINS[base_of(domain)] + domain, INFO, b"")
 
 
 # query: what answers are read from
 
 
 def query_cur(uri: bytes) -> bytes:
-    return b"".join((_Q, b"p:", uri, _CUR))
+    return b"".join((_PAGE, uri, _CUR))
 
 
 def incount(uri: bytes) -> bytes:
-    return b"".join((_Q, b"p:", uri, _INCOUNT))
+    return b"".join((_PAGE, uri, _INCOUNT))
 
 
 def score(uri: bytes) -> bytes:
-    return b"".join((_Q, b"p:", uri, _SCORE))
+    return b"".join((_PAGE, uri, _SCORE))
 
 
-INLINK_PARTS: Final = (_Q + b"p:", _INLINKS)
+INLINK_PARTS: Final = (_PAGE, _INLINKS)
 """What stands before the target and before the source in the key of an inlink."""
 
 
@@ -115,33 +120,39 @@ def inlink(target: bytes, source: bytes) -> bytes:
 
 
 def rank(domain: bytes, references: int, uri: bytes) -> bytes:
-    return b"".join((_Q, b"d:", domain, _RANK, descending(references), uri))
+    return b"".join((_DOMAIN, domain, _RANK, descending(references), uri))
 
 
 def pagecount(domain: bytes) -> bytes:
-    return b"".join((_Q, b"d:", domain, _PAGECOUNT))
+    return b"".join((_DOMAIN, domain, _PAGECOUNT))
 
 
 def total(references: int, uri: bytes) -> bytes:
-    return b"".join((_Q, b"t:", descending(references), uri, _NO_COLUMN))
+    return b"".join((_TOTAL, descending(references), uri, _NO_COLUMN))
+
+
+def rank_and_total(domain: bytes, references: int, uri: bytes) -> tuple[bytes, bytes]:
+    """Both places where a uri is ranked: there are two such pairs for nearly every link."""
+    count = descending(references)
+    return b"".join((_DOMAIN, domain, _RANK, count, uri)), b"".join((_TOTAL, count, uri, _NO_COLUMN))
 
 
 # domains: every domain, twice: the one with the most pages first, and the one with the most references first
 
 
 def by_pages(pages: int, domain: bytes) -> bytes:
-    return b"".join((_D, b"p:", descending(pages), domain, _NO_COLUMN))
+    return b"".join((_BY_PAGES, descending(pages), domain, _NO_COLUMN))
 
 
 def by_references(references: int, domain: bytes) -> bytes:
-    return b"".join((_D, b"r:", descending(references), domain, _NO_COLUMN))
+    return b"".join((_BY_REFERENCES, descending(references), domain, _NO_COLUMN))
 
 
 # docs: what was on a page
 
 
 def doc(uri: bytes) -> bytes:
-    return b"".join((Table.DOCS.byte, b"x:", uri, _column(b"doc")))
+    return b"".join((_DOC, uri, _DOC_COLUMN))
 
 
 def doc_column(uri: bytes) -> Column:

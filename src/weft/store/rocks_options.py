@@ -21,7 +21,11 @@ from weft.errors import StoreCorrupt, StoreError, StoreUnwritable
 
 MIB = 1 << 20
 
-_YOUNGEST_FILES = 16
+_YOUNGEST_FILES = 32
+_GROWTH = 4
+"""How many times as large as the level above it a level may be."""
+_FIRST_LEVEL = 1024 * MIB
+"""Bytes up to which all but the youngest files are one level."""
 _ANY_WINDOW = -14
 """RocksDB's own default: zstd chooses."""
 
@@ -75,10 +79,13 @@ def _shape_files(options: Options) -> None:
     options.set_bottommost_compression_options(_ANY_WINDOW, 1, 0, 0, True)
     # Every time the youngest files are merged with the level below, that level is written anew as well: the more of
     # them at once, the less often. A file of a full write buffer is a few MB; filters keep reads from looking at all.
+    # So many of them are a few hundred MB, and levels below that grow slowly are rewritten least (decision 013).
     options.set_level_zero_file_num_compaction_trigger(_YOUNGEST_FILES)
     options.set_level_zero_slowdown_writes_trigger(2 * _YOUNGEST_FILES + 8)
     options.set_level_zero_stop_writes_trigger(4 * _YOUNGEST_FILES)
     options.set_level_compaction_dynamic_level_bytes(True)
+    options.set_max_bytes_for_level_base(_FIRST_LEVEL)
+    options.set_max_bytes_for_level_multiplier(_GROWTH)
     options.set_bytes_per_sync(MIB)
     # RocksDB's own LOG is for its developers; it must not grow without bound.
     options.set_keep_log_file_num(3)
