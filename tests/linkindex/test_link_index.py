@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +31,7 @@ from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc, DomainInfo, UriInfo, read_doc
 from weft.linkindex.updates import Updates
+from weft.model.url import Uri, url_of
 from weft.store.api import Batch, Reader
 from weft.store.encoding import cell_key
 from weft.store.memory import MemoryStore
@@ -300,6 +303,42 @@ def test_history_is_dropped_once_it_was_kept_long_enough() -> None:
     assert blocks == [b"a:", b"a:", b"d:com.c", b"d:com.c", b"u:com.c", b"u:com.c"], "two rounds are left"
     for of in (None, "c.com", "https://c.com/"):
         assert [item.source for item in Index(store, RULES).changes(of).items] == ["com.a/4", "com.a/3"]
+
+
+@given(history=histories, seed=seeds)
+def test_replaying_the_changes_of_each_page_gives_its_references_of_today(history: list[LoadedPage], seed: int) -> None:
+    store = MemoryStore()
+    index, answers = LinkIndex(store, IndexSettings()), Index(store, RULES)
+    for batch in batched(history, Random(seed)):
+        index.apply(batch)
+    everything = answers.changes(limit=1000).items
+    for target in {item.target for item in everything}:
+        own = answers.changes(url_of(Uri(target)), limit=1000).items
+        assert own == [item for item in everything if item.target == target], "as they stand among all changes"
+        balance = Counter[str]()
+        for item in own:
+            balance[item.source] += {"new": 1, "lost": -1, "anchor": 0}[item.change]
+        inlinks = {cell.qualifier.decode() for cell in store.scan(Table.QUERY, b"p:" + target.encode(), b"inlinks")}
+        assert +balance == Counter(inlinks)
+
+
+def test_looking_for_changes_since_a_day_ends_where_older_ones_were_recorded() -> None:
+    clock, store = ManualClock(), MemoryStore()
+    index = LinkIndex(store, IndexSettings(), clock)
+    for number in range(4):
+        page = RULES.identify(f"https://a.com/{number}")
+        index.apply([load_page(RULES, page, clock.now(), [RawLink("https://c.com/")], Doc())])
+        clock.advance(86_400)
+    damaged = Batch()
+    for row in (b"a:", b"d:com.c", b"u:com.c"):
+        oldest = next(store.scan(Table.CHANGES, row, b"block", reverse=True))
+        damaged.put(Table.CHANGES, row, b"block", oldest.qualifier, b"0 0 damaged" if row[0:1] != b"u" else b"damaged")
+    store.write(damaged, store.last_seq + 1)
+    answers, yesterday = Index(store, RULES), clock.now() - 2 * 86_400_000
+    for of in (None, "c.com", "https://c.com/"):
+        assert [item.source for item in answers.changes(of, since=yesterday).items] == ["com.a/3", "com.a/2"]
+        with pytest.raises(msgspec.DecodeError):
+            answers.changes(of)
 
 
 def test_an_exporter_that_fell_behind_what_was_dropped_is_told() -> None:

@@ -7,22 +7,20 @@ from typing import NamedTuple
 
 from weft.answers.objects import ChangeItem, moment
 from weft.answers.paging import Page, page
-from weft.linkindex.changes import BLOCK, NAMES, Change, block_time, read_block, read_events
-from weft.store.api import Cell, Reader
+from weft.linkindex.changes import BLOCK, NAMES, Block, Change, read_block, read_target_block
+from weft.store.api import Reader
 from weft.store.tables import Table
 
 
 def page_history(reader: Reader, target: bytes, since: int | None, limit: int, cursor: str | None) -> Page[ChangeItem]:
-    return _history(reader, b"u:" + target, lambda block: read_events(target, block), since, limit, cursor)
+    return _history(reader, b"u:" + target, lambda block: read_target_block(target, block), since, limit, cursor)
 
 
 def domain_history(
     reader: Reader, domain: bytes | None, since: int | None, limit: int, cursor: str | None
 ) -> Page[ChangeItem]:
-    def read(block: bytes) -> list[Change]:
-        return [] if since is not None and block_time(block) < since else read_block(block)
-
-    return _history(reader, b"a:" if domain is None else b"d:" + domain, read, since, limit, cursor)
+    row = b"a:" if domain is None else b"d:" + domain
+    return _history(reader, row, lambda block: read_block(block, since), since, limit, cursor)
 
 
 class _Entry(NamedTuple):
@@ -33,7 +31,7 @@ class _Entry(NamedTuple):
 def _history(
     reader: Reader,
     row: bytes,
-    read: Callable[[bytes], list[Change]],
+    read: Callable[[bytes], Block],
     since: int | None,
     limit: int,
     cursor: str | None,
@@ -42,18 +40,22 @@ def _history(
 
     def scan(start: bytes | None, *, reverse: bool) -> Iterator[_Entry]:
         for cell in reader.scan(Table.CHANGES, row, BLOCK, start=start and start[:-4], reverse=reverse):
-            yield from _entries(cell, read(cell.value), start, since, reverse=reverse)
+            block = read(cell.value)
+            if since is None or block.recorded >= since:
+                yield from _entries(cell.qualifier, block.changes, start, since, reverse=reverse)
+            elif not reverse:
+                return
 
     found = page(f"changes {row!r}", scan, lambda entry: entry.key, limit, cursor)
     return Page([_item(entry.change) for entry in found.items], found.next, found.prev)
 
 
 def _entries(
-    cell: Cell, changes: list[Change], start: bytes | None, since: int | None, *, reverse: bool
+    name: bytes, changes: list[Change], start: bytes | None, since: int | None, *, reverse: bool
 ) -> Iterator[_Entry]:
     numbers = range(len(changes) - 1, -1, -1) if reverse else range(len(changes))
     for number in numbers:
-        key = cell.qualifier + number.to_bytes(4, "big")
+        key = name + number.to_bytes(4, "big")
         is_wanted = start is None or (key <= start if reverse else key >= start)
         if is_wanted and (since is None or changes[number].at >= since):
             yield _Entry(key, changes[number])

@@ -31,7 +31,11 @@ from weft.store.api import Reader
 from weft.store.encoding import END
 
 _TELL_EVERY: Final = 1000
+_COLUMN: Final = 256
+"""Cells that are handed on at once, about."""
 
+Columns: TypeAlias = tuple[list[bytes], list[bytes]]
+"""Keys and values of some cells."""
 Counted: TypeAlias = Inlinks | InlinkCount
 
 
@@ -60,12 +64,13 @@ def expected_cells(
     """
     with InlinkSort(directory, memory) as references:
         _read_references(reader, count, references, progress)
-        yield from derived_cells(references, current_pages(reader), directory, memory=memory)
+        for columns in derived_columns(references, current_pages(reader), directory, memory=memory):
+            yield from zip(*columns, strict=True)
 
 
-def derived_cells(
+def derived_columns(
     references: InlinkSort, pages: Iterator[Pair], directory: Path, *, memory: int = MEMORY
-) -> Iterator[Pair]:
+) -> Iterator[Columns]:
     """Every derived cell in key order, from the references by target and the (uri, page:cur) of all pages in order."""
     with ExitStack() as open_sorts:
 
@@ -76,12 +81,10 @@ def derived_cells(
         _count_uris(references.counts(), infos, ranks, totals)
         domains, pagecounts = sort(8), sort(8)
         _count_domains(ranks, domains, pagecounts)
-        yield from map(_as_cell, domains)
-        yield from map(_as_cell, infos)
-        yield from _domain_rows(pagecounts, ranks)
-        # Lists one behind the other: a generator for each cell would take as long as writing it.
-        yield from chain.from_iterable(_page_rows(references, pages))
-        yield from map(_as_cell, totals)
+        yield from _in_columns(map(_as_cell, chain(domains, infos)))
+        yield from _in_columns(_domain_rows(pagecounts, ranks))
+        yield from _page_rows(references, pages)
+        yield from _in_columns(map(_as_cell, totals))
 
 
 def _read_references(reader: Reader, count: str, references: InlinkSort, progress: Progress | None) -> None:
@@ -192,19 +195,33 @@ def _domain_rows(pagecounts: Iterable[bytes], ranks: Iterable[bytes]) -> Iterato
         yield from map(_as_cell, islice(remaining, int(pages)))
 
 
-def _page_rows(references: Iterable[Inlinks], pages: Iterator[Pair]) -> Iterator[Iterable[Pair]]:
+def _in_columns(cells: Iterable[Pair]) -> Iterator[Columns]:
+    remaining = iter(cells)
+    while block := list(islice(remaining, _COLUMN)):
+        yield [key for key, _ in block], [value for _, value in block]
+
+
+def _page_rows(references: Iterable[Inlinks], pages: Iterator[Pair]) -> Iterator[Columns]:
+    """The rows of all uris; whole lists at a time, for this sees every reference."""
+    names: list[bytes] = []
+    values: list[bytes] = []
     uri, inlinks, known, cur = b"", b"", 0, None
-    for piece in references:
-        if piece.uri != uri:
+    for target, count, _, is_page, sources, anchors in references:
+        if target != uri:
             if uri:
-                yield _page_columns(uri, known, cur)
-            uri, inlinks, known, cur = piece.uri, keys.inlink(piece.uri, b""), 0, None
-        if piece.is_page:
+                _add_page_columns(names, values, uri, known, cur)
+            uri, inlinks, known, cur = target, keys.inlink(target, b""), 0, None
+        if is_page:
             cur = _cur_of(uri, pages)
-        known += piece.references
-        yield zip([inlinks + source for source in piece.sources], piece.anchors, strict=True)
+        known += count
+        names += [inlinks + source for source in sources]
+        values += anchors
+        if len(names) >= _COLUMN:
+            yield names, values
+            names, values = [], []
     if uri:
-        yield _page_columns(uri, known, cur)
+        _add_page_columns(names, values, uri, known, cur)
+        yield names, values
 
 
 def _cur_of(uri: bytes, pages: Iterator[Pair]) -> bytes:
@@ -214,12 +231,12 @@ def _cur_of(uri: bytes, pages: Iterator[Pair]) -> bytes:
     return cur
 
 
-def _page_columns(uri: bytes, references: int, cur: bytes | None) -> list[Pair]:
-    counts = [
-        (keys.incount(uri), b"%d" % references),
-        (keys.score(uri), b"%d" % (references + (cur is not None))),
-    ]
-    return counts if cur is None else [(keys.query_cur(uri), cur), *counts]
+def _add_page_columns(names: list[bytes], values: list[bytes], uri: bytes, references: int, cur: bytes | None) -> None:
+    if cur is not None:
+        names.append(keys.query_cur(uri))
+        values.append(cur)
+    names += (keys.incount(uri), keys.score(uri))
+    values += (b"%d" % references, b"%d" % (references + (cur is not None)))
 
 
 def _as_record(key: bytes, value: bytes) -> bytes:

@@ -9,6 +9,7 @@ Until the last step the store is as empty as before; a kill leaves nothing behin
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain, groupby, islice
@@ -21,7 +22,7 @@ import msgspec
 from weft.config.index_sections import IndexSettings
 from weft.errors import UsageError
 from weft.linkindex import keys
-from weft.linkindex.batch import derived_cells
+from weft.linkindex.batch import Columns, derived_columns
 from weft.linkindex.changes import baseline_cells
 from weft.linkindex.derived import Pair
 from weft.linkindex.external_sort import MEMORY, ExternalSort
@@ -121,7 +122,7 @@ class BulkBuild:
             references = open_things.enter_context(InlinkSort(self._directory, self._memory // 2))
             parts = open_things.enter_context(self._store.building(seq, self._directory, marked))
             self._write_pages(parts, references)
-            self._write_derived(parts, derived_cells(references, self._curs(), self._directory, memory=self._memory))
+            self._write_derived(parts, derived_columns(references, self._curs(), self._directory, memory=self._memory))
             if self._settings.history and self._links:
                 parts.part().write(sorted(baseline_cells(seq, now, self._links).items()))
         return Built(seq, self._found, self._links)
@@ -139,17 +140,13 @@ class BulkBuild:
                     self._links += len(columns[0])
             self._found += len(block)
 
-    def _write_derived(self, parts: CellParts, cells: Iterator[Pair]) -> None:
+    def _write_derived(self, parts: CellParts, derived: Iterator[Columns]) -> None:
         """Around the pages' own cells: files of one ingest must not overlap."""
         below, above = parts.part(), parts.part()
-        while block := list(islice(cells, _BLOCK)):
-            if block[-1][0] < _FIRST_PAGE_KEY:
-                below.write(block)
-            elif block[0][0] > _FIRST_PAGE_KEY:
-                above.write(block)
-            else:
-                below.write([cell for cell in block if cell[0] < _FIRST_PAGE_KEY])
-                above.write([cell for cell in block if cell[0] > _FIRST_PAGE_KEY])
+        for names, values in derived:
+            cut = bisect_left(names, _FIRST_PAGE_KEY)
+            below.write_columns(names[:cut], values[:cut])
+            above.write_columns(names[cut:], values[cut:])
 
     def _newest(self) -> Iterator[_Page]:
         for uri, records in groupby(self._pages, key=_uri_of):

@@ -32,7 +32,7 @@ _COMPRESSED: Final = b"\x28\xb5\x2f\xfd"
 Event: TypeAlias = tuple[bytes, int, int, bytes, int]
 """A LinkChange without its target and domain: (source, step, plain, anchor, at)."""
 Told: TypeAlias = tuple[bytes, bytes, bytes]
-"""(target, its domain, its events, packed)"""
+"""(target, its domain, its own block)"""
 
 
 class Change(NamedTuple):
@@ -65,9 +65,9 @@ def history_cells(changes: Sequence[LinkChange], seq: int, recorded: int, part: 
     for target, group in groupby(changes, key=itemgetter(0)):
         those = list(group)
         domain = those[0][1]
-        packed = _pack([change[2:] for change in those])
-        cells[b"".join((_U, target, name))] = packed
-        by_domain[domain].append((target, domain, packed))
+        block = _pack((recorded, [change[2:] for change in those]))
+        cells[b"".join((_U, target, name))] = block
+        by_domain[domain].append((target, domain, block))
         latest = those[0][6] if len(those) == 1 else max([change[6] for change in those])
         newest[domain] = max(latest, newest.get(domain, latest))
     compress = ZstdCompressor(level=1).compress
@@ -102,7 +102,7 @@ def baseline(reader: Reader) -> Baseline | None:
 
 _LONGEST_BLOCK: Final = 1 << 30
 _pack: Final = msgspec.msgpack.Encoder().encode
-_events: Final = msgspec.msgpack.Decoder(list[Event]).decode
+_decode: Final = msgspec.msgpack.Decoder(tuple[int, list[Event]]).decode
 _told: Final = msgspec.msgpack.Decoder(list[Told]).decode
 
 
@@ -112,27 +112,37 @@ def _encode(told: Sequence[Told]) -> bytes:
     return len(packed).to_bytes(4, "big") + packed
 
 
-def block_time(block: bytes) -> int:
-    """When the newest event of a domain's block happened."""
-    return int(block.split(b" ", 1)[0])
+class Block(NamedTuple):
+    """What one batch changed, for a target, a domain or all."""
+
+    recorded: int
+    """When; no block further down was recorded later."""
+    changes: list[Change]
+    """The newest first."""
 
 
-def read_block(block: bytes) -> list[Change]:
-    """The events of a domain's block or that of all, the newest first."""
-    return _in_order([change for target, _, events in _unpack(block) for change in _changes(target, events)])
+def read_block(block: bytes, since: int | None = None) -> Block:
+    """The block of a domain or that of all; without its changes if none of them is as young as `since`."""
+    newest, recorded, _ = block.split(b" ", 2)
+    if since is not None and int(newest) < since:
+        return Block(int(recorded), [])
+    return Block(
+        int(recorded), _in_order([change for target, _, own in _unpack(block) for change in _changes(target, own)[1]])
+    )
 
 
-def read_events(target: bytes, block: bytes) -> list[Change]:
-    """The events of a target's own block, the newest first."""
-    return _in_order(_changes(target, block))
+def read_target_block(target: bytes, block: bytes) -> Block:
+    recorded, changes = _changes(target, block)
+    return Block(recorded, _in_order(changes))
 
 
 def _in_order(changes: list[Change]) -> list[Change]:
     return sorted(changes, key=lambda change: (-change.at, change.source, change.target))
 
 
-def _changes(target: bytes, events: bytes) -> list[Change]:
-    return [Change(at, step, source, target, anchor) for source, step, _, anchor, at in _events(events)]
+def _changes(target: bytes, block: bytes) -> tuple[int, list[Change]]:
+    recorded, events = _decode(block)
+    return recorded, [Change(at, step, source, target, anchor) for source, step, _, anchor, at in events]
 
 
 def _unpack(block: bytes) -> list[Told]:

@@ -24,7 +24,9 @@ _MOST_LINKS: Final = 4096
 """References that a block on disk holds at most."""
 _READ_COST: Final = 256
 """Bytes that a reference read back takes, about: uris have no more than that."""
-_RUNS_OF_A_LEVEL: Final = 32
+_FEWEST_LINKS: Final = 64
+"""References that a block should hold at least: with little memory fewer runs are merged at once."""
+_MOST_RUNS: Final = 128
 
 
 class Inlinks(NamedTuple):
@@ -67,7 +69,9 @@ class InlinkSort:
     def __init__(self, directory: Path, memory: int = MEMORY) -> None:
         self._directory, self._memory = directory, memory
         # A merge holds a block of every run.
-        self._block_links = max(1, min(_MOST_LINKS, memory // (4 * _RUNS_OF_A_LEVEL * _READ_COST)))
+        readable = memory // (4 * _READ_COST)
+        self._most_runs = max(8, min(_MOST_RUNS, readable // _FEWEST_LINKS))
+        self._block_links = max(1, min(_MOST_LINKS, readable // self._most_runs))
         self._runs: list[_Run] = []
         self._begin()
 
@@ -113,16 +117,18 @@ class InlinkSort:
         return bool(self._runs)
 
     def _in_memory(self) -> Iterator[Inlinks]:
-        for uri in sorted(self._groups):
-            group = self._groups[uri]
-            yield Inlinks(uri, len(group) // 2, self._plain.get(uri, 0), uri in self._pages, group[::2], group[1::2])
+        groups, plain, pages, make = self._groups, self._plain, self._pages, tuple.__new__
+        for uri in sorted(groups):
+            group = groups[uri]
+            # Past the NamedTuple's own constructor, which takes five times as long.
+            yield make(Inlinks, (uri, len(group) // 2, plain.get(uri, 0), uri in pages, group[::2], group[1::2]))
 
     def _spill(self) -> None:
         self._put_aside(self._in_memory(), level=0)
         self._begin()
         level = 0
-        # Neighbours only, and each reference is written again once for each power of 32 runs.
-        while len(same := [run for run in self._runs if run.level == level]) == _RUNS_OF_A_LEVEL:
+        # Neighbours only, and each reference is written again once for each power of `_most_runs`.
+        while len(same := [run for run in self._runs if run.level == level]) == self._most_runs:
             self._runs = [run for run in self._runs if run.level > level]
             self._put_aside(_merged([run.blocks() for run in same]), level := level + 1)
             for run in same:
@@ -208,9 +214,10 @@ def _blocks(pieces: Iterator[Inlinks], most: int) -> Iterator[list[Inlinks]]:
     block: list[Inlinks] = []
     links = 0
     for piece in pieces:
-        for part in _parts(piece, most):
+        # Nearly all are short; this sees every target of every run.
+        for part in (piece,) if piece[1] <= most else _parts(piece, most):
             block.append(part)
-            links += len(part.sources) + 1
+            links += part[1] + 1
             if links >= most:
                 yield block
                 block, links = [], 0
@@ -220,9 +227,6 @@ def _blocks(pieces: Iterator[Inlinks], most: int) -> Iterator[list[Inlinks]]:
 
 def _parts(piece: Inlinks, most: int) -> Iterator[Inlinks]:
     """A famous uri's references in several pieces; the first one carries what is counted."""
-    if len(piece.sources) <= most:
-        yield piece
-        return
     uri, references, plain, is_page, sources, anchors = piece
     yield Inlinks(uri, most, plain, is_page, sources[:most], anchors[:most])
     for at in range(most, references, most):

@@ -213,6 +213,10 @@ class CellPart(Protocol):
         """Add cells, in strictly ascending order of keys over all calls."""
         ...
 
+    def write_columns(self, keys: Sequence[bytes], values: Sequence[bytes | None]) -> None:
+        """The same for cells in two lists, without an object for each of them."""
+        ...
+
 
 class CellParts(Protocol):
     """The streams of one ingest; the ranges of their keys must not overlap."""

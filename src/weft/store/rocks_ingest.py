@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
-from operator import itemgetter, lt
+from operator import lt
 from pathlib import Path
 
 from rocksdict import IngestExternalFileOptions, Options, SstFileWriter
@@ -72,13 +72,15 @@ class Part:
     def write(self, cells: Iterable[tuple[bytes, bytes | None]]) -> None:
         remaining = iter(cells)
         while block := list(islice(remaining, _LOOK_EVERY)):
-            self._write_block(block)
+            self.write_columns(*zip(*block, strict=True))
 
-    def _write_block(self, block: list[tuple[bytes, bytes | None]]) -> None:
-        self._refuse_bad(block)
+    def write_columns(self, keys: Sequence[bytes], values: Sequence[bytes | None]) -> None:
+        if not keys:
+            return
+        self._refuse_bad(keys, values)
         file, stamp = self._current_file(), self._files.stamp
         try:
-            for key, value in block:
+            for key, value in zip(keys, values, strict=True):
                 if value is None:
                     del file[key]
                 else:
@@ -86,15 +88,14 @@ class Part:
                     file[key] = stamp + value
         finally:
             del file  # a traceback would keep it open, and with it its room on a full disk
-        self._before = block[-1][0]
+        self._before = keys[-1]
 
-    def _refuse_bad(self, block: list[tuple[bytes, bytes | None]]) -> None:
-        keys = [self._before, *map(itemgetter(0), block)]
-        if not all(map(lt, keys, keys[1:])):
-            before, key = next((before, key) for before, key in pairwise(keys) if key <= before)
+    def _refuse_bad(self, keys: Sequence[bytes], values: Sequence[bytes | None]) -> None:
+        if not (self._before < keys[0] and all(map(lt, keys, islice(keys, 1, None)))):
+            before, key = next((before, key) for before, key in pairwise((self._before, *keys)) if key <= before)
             raise self._files.refuse(f"the key {key!r} does not come after {before!r}")
         limit = self._files.max_value_bytes
-        largest = max(map(len, filter(None, map(itemgetter(1), block))), default=0)
+        largest = max(map(len, filter(None, values)), default=0)
         if largest > limit:
             raise self._files.refuse(f"a value of {largest:,} bytes is over the limit of {limit:,}")
 
