@@ -119,7 +119,9 @@ class BulkBuild:
         seq = self._store.last_seq + 1
         marked = {**notes, **count_cell(self._settings.count)}
         with uncollected(), ExitStack() as open_things:
-            references = open_things.enter_context(InlinkSort(self._directory, self._memory // 2))
+            # Pages that wait on disk have left their memory to the references.
+            share = 1 if self._pages.is_on_disk else 2
+            references = open_things.enter_context(InlinkSort(self._directory, self._memory // share))
             parts = open_things.enter_context(self._store.building(seq, self._directory, marked))
             self._write_pages(parts, references)
             self._write_derived(parts, derived_columns(references, self._curs(), self._directory, memory=self._memory))
@@ -159,8 +161,11 @@ class BulkBuild:
     def _curs(self) -> Iterator[Pair]:
         """What each page says that is there, in order of uris."""
         for uri, records in groupby(self._pages, key=_uri_of):
+            versions = (_unpack_said(record[len(uri) + 1 + _ARRIVAL :]) for record in records)
+            newest = next(versions)
             # One at a time, there may be many; the first of those that are equal, as in `_newest`.
-            newest = max((_unpack_said(record[len(uri) + 1 + _ARRIVAL :]) for record in records), key=_age)
+            for other in versions:
+                newest = max(newest, other, key=_age)
             if newest.cur:
                 yield uri, newest.cur
 

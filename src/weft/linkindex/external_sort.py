@@ -63,6 +63,11 @@ class ExternalSort:
         if self._held_bytes > self._memory:
             self._spill()
 
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether there were too many for memory: then none is held there while they are read."""
+        return bool(self._runs)
+
     def __iter__(self) -> Iterator[bytes]:
         """Every record so far; add nothing while this runs."""
         if not self._runs:

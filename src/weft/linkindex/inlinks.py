@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
@@ -76,7 +77,7 @@ class InlinkSort:
         self._begin()
 
     def _begin(self) -> None:
-        self._groups: dict[bytes, list[bytes]] = {}
+        self._groups: defaultdict[bytes, list[bytes]] = defaultdict(list)
         """By target: source, anchor, source, anchor…"""
         self._plain: dict[bytes, int] = {}
         self._pages: set[bytes] = set()
@@ -86,15 +87,12 @@ class InlinkSort:
         """A page and its references, each target once; the page itself exists even without any."""
         groups = self._groups
         known = len(groups)
-        groups.setdefault(source, [])
+        groups[source]  # it exists even if nobody refers to it
         self._pages.add(source)
         for target, anchor in zip(targets, anchors, strict=True):
-            group = groups.get(target)
-            if group is None:
-                groups[target] = [source, anchor]
-            else:
-                group.append(source)
-                group.append(anchor)
+            group = groups[target]
+            group.append(source)
+            group.append(anchor)
         if any(plain):
             for target in compress(targets, plain):
                 self._plain[target] = self._plain.get(target, 0) + 1

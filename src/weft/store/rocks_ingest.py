@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
-from operator import lt
 from pathlib import Path
 
 from rocksdict import IngestExternalFileOptions, Options, SstFileWriter
@@ -77,7 +76,9 @@ class Part:
     def write_columns(self, keys: Sequence[bytes], values: Sequence[bytes | None]) -> None:
         if not keys:
             return
-        self._refuse_bad(keys, values)
+        self._refuse_large(values)
+        if keys[0] <= self._before:
+            self._refuse_disorder(keys)
         file, stamp = self._current_file(), self._files.stamp
         try:
             for key, value in zip(keys, values, strict=True):
@@ -86,14 +87,20 @@ class Part:
                 else:
                     # Not packed, however long: these files are written once, and compressed as a whole.
                     file[key] = stamp + value
+        except Exception:
+            # RocksDB compares each key with the one before, so we need not.
+            self._refuse_disorder(keys)
+            raise
         finally:
             del file  # a traceback would keep it open, and with it its room on a full disk
         self._before = keys[-1]
 
-    def _refuse_bad(self, keys: Sequence[bytes], values: Sequence[bytes | None]) -> None:
-        if not (self._before < keys[0] and all(map(lt, keys, islice(keys, 1, None)))):
-            before, key = next((before, key) for before, key in pairwise((self._before, *keys)) if key <= before)
-            raise self._files.refuse(f"the key {key!r} does not come after {before!r}")
+    def _refuse_disorder(self, keys: Sequence[bytes]) -> None:
+        for before, key in pairwise((self._before, *keys)):
+            if key <= before:
+                raise self._files.refuse(f"the key {key!r} does not come after {before!r}")
+
+    def _refuse_large(self, values: Sequence[bytes | None]) -> None:
         limit = self._files.max_value_bytes
         largest = max(map(len, filter(None, values)), default=0)
         if largest > limit:
