@@ -72,7 +72,6 @@ class LinkIndex:
         cells.update(plan.cells)
         if plan.updates.links:
             now = self._clock.now()
-            # First, so that an event recorded again in this round stays.
             cells.update(expired_cells(self._store, now - self._settings.keep_days * _DAY))
             if self._settings.history:
                 cells.update(history_cells(plan.updates.links, seq, now))
