@@ -16,8 +16,8 @@ from weft.demo.web.log import RequestLine, read_log
 from weft.demo.web.patterns.pattern import Pattern
 from weft.demo.web.patterns.sites import EXTRA_SITES
 from weft.demo.web.server.serving import serving
-from weft.dispatcher.parameters.hiding import REASON
 from weft.dispatcher.records import LINK, Place, decode_record
+from weft.model.refusal import RefusalKind
 from weft.store.rocksdb import RocksReader
 from weft.store.tables import Table
 
@@ -79,7 +79,7 @@ def _links(store: Path) -> tuple[Targets, Targets]:
             record = decode_record(cell.value)
             parts = urlsplit(record.url)
             target = parts.path + (f"?{parts.query}" if parts.query else "")
-            if record.reason.startswith(REASON):
+            if record.refused_as is RefusalKind.PARAMETERS:
                 hidden[parts.hostname or ""].append(target)
             elif record.place in (Place.NEW, Place.GIVEN):
                 waiting[parts.hostname or ""].append(target)

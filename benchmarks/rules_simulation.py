@@ -14,7 +14,6 @@ from weft.demo.web.patterns.pages import html_of
 from weft.demo.web.patterns.pattern import Answer, Server, split_target
 from weft.dispatcher.discover import Discovery, Found
 from weft.dispatcher.iterate import Dispatcher
-from weft.dispatcher.parameters.hiding import REASON
 from weft.dispatcher.parameters.learning import ParameterRound
 from weft.dispatcher.parameters.results import take_result
 from weft.dispatcher.records import LINK, LinkRecord, Place, decode_record
@@ -25,6 +24,7 @@ from weft.html import parse_page
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import Reopen, Site
 from weft.model.domain import reversed_domain
+from weft.model.refusal import RefusalKind
 from weft.model.url import PageUrl, UrlRules
 from weft.store.api import Batch, Store
 from weft.store.rocksdb import RocksStore
@@ -121,7 +121,7 @@ class Simulation:
 
     def measured(self) -> Measured:
         records = self.records()
-        hidden = [target_of(record.url) for record in records if record.reason.startswith(REASON)]
+        hidden = [target_of(record.url) for record in records if record.refused_as is RefusalKind.PARAMETERS]
         waiting = [target_of(record.url) for record in records if record.place in (Place.NEW, Place.GIVEN)]
         return measure(self.server, [target_of(url) for url in self.fetched], hidden, waiting)
 

@@ -93,10 +93,15 @@ def test_links_out_keep_the_page_order_and_can_be_paged(index: Index) -> None:
 def test_page_tells_of_crawled_and_of_merely_known_pages(index: Index) -> None:
     crawled, known = index.page("a.com/page1"), index.page("c.com/page1")
     assert (crawled.state, crawled.title, crawled.outlinkcount, crawled.fetched) == (
-        *("crawled", "One", 1),
+        *("page", "One", 1),
         "1970-01-05T00:00:00Z",
     )
-    assert (known.state, known.url, known.references, known.fetched) == ("known", "http://c.com/page1", 1, None)
+    assert (known.state, known.url, known.references, known.fetched) == (
+        "not fetched yet",
+        "http://c.com/page1",
+        1,
+        None,
+    )
 
 
 def test_what_is_not_known_is_said(index: Index) -> None:

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from suites import suite_file
 from weft.archive.chunked import MOST_CHUNKS, dechunked
-from weft.archive.decode import BodyRefused, DecodeLimits, Refusal, decode, decode_beginning, decoded_size
+from weft.archive.decode import BodyRefused, DecodeLimits, decode, decode_beginning, decoded_size
 from weft.archive.http_message import parse_head, split_head
+from weft.model.fetch_error import FetchError
 
 LIMITS = DecodeLimits()
 PACKERS = {
@@ -26,7 +27,7 @@ PACKERS = {
     "br": lambda data: brotli.compress(data, quality=3),
     "zstd": zstandard.compress,
 }
-BAD, BOMB, LARGE = Refusal.BAD_ENCODING, Refusal.BOMB, Refusal.TOO_LARGE
+BAD, BOMB, LARGE = FetchError.BAD_ENCODING, FetchError.BOMB, FetchError.TOO_LARGE
 
 
 @given(st.binary(max_size=2000), st.integers(1, 300), st.lists(st.sampled_from(sorted(PACKERS)), max_size=2))

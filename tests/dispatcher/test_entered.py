@@ -6,9 +6,9 @@ from dispatcher_world import RULES, CrawlWorld, place_of
 
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher import entered
-from weft.dispatcher.discover import MANY_DOMAINS
 from weft.dispatcher.records import Place
 from weft.mgmt.values import Site
+from weft.model.refusal import Refusal, RefusalKind
 
 SETTINGS = DispatcherSettings(max_domains=3)
 ANY = Site(name="*", scope="any")
@@ -23,10 +23,10 @@ def test_so_many_domains_are_entered_and_the_rest_is_counted_and_told() -> None:
     crawl = CrawlWorld(SETTINGS, ANY)
     crawl.crawl("https://a.com/", *OTHERS)
     assert domains(crawl.urls(Place.NEW)) == {b"com.s0", b"com.s1", b"com.s2"}
-    assert crawl.discovery.refused[MANY_DOMAINS] == 12
+    assert crawl.discovery.refused[RefusalKind.DOMAINS] == 12
     told = entered.refusal(crawl.store, crawl.scope, RULES.identify("https://s3.com/"), 3)
-    assert told == "domains: 3 were entered, which are all that a crawl of any scope may enter"
-    assert entered.refusal(crawl.store, crawl.scope, RULES.identify("https://s2.com/other"), 3) == ""
+    assert told == Refusal(RefusalKind.DOMAINS, "3 were entered, which are all that a crawl of any scope may enter")
+    assert entered.refusal(crawl.store, crawl.scope, RULES.identify("https://s2.com/other"), 3) is None
 
 
 def test_the_count_survives_a_start_and_rounds() -> None:
@@ -43,7 +43,7 @@ def test_sites_that_were_named_are_not_counted() -> None:
     crawl = CrawlWorld(SETTINGS, ANY, Site(name="s0.com"), Site(name="s1.com", scope="domains"))
     crawl.crawl("https://a.com/", *OTHERS)
     assert domains(crawl.urls(Place.NEW)) == {b"com.s%d" % n for n in range(5)}
-    assert entered.refusal(crawl.store, crawl.scope, RULES.identify("https://s1.com/x"), 3) == ""
+    assert entered.refusal(crawl.store, crawl.scope, RULES.identify("https://s1.com/x"), 3) is None
 
 
 def test_when_more_may_be_entered_those_that_were_refused_are() -> None:

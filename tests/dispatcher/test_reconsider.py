@@ -261,11 +261,11 @@ class Saying(RuleBasedStateMachine):
         assert {url for url in referenced_now if scope.site_of(identity_of(url))} <= records.keys()
         for url, record in records.items():
             link = Found(*place_of(url), url, record.depth, "")
-            reason = refusal_of(scope, link, self.crawl.clock.now(), self.crawl.settings)
-            if not reason:
+            refusal = refusal_of(scope, link, self.crawl.clock.now(), self.crawl.settings)
+            if refusal is None:
                 assert record.place is not Place.HIDDEN, (url, record)
             elif record.place is Place.HIDDEN:
-                assert record.reason == reason
+                assert record.reason == refusal.text
             else:
                 # It was handed over while it was allowed, or its next turn is yet to come.
                 assert record.place in (Place.GIVEN, Place.DUE)

@@ -15,12 +15,12 @@ from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.discover import Discovery, Found
 from weft.dispatcher.iterate import Dispatcher
 from weft.dispatcher.records import LINK, LinkRecord, Place, decode_record
-from weft.dispatcher.refresh import wait_after_failure
 from weft.dispatcher.results import Fetched, Kind, after_fetch
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.work import LinkRound
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import Reopen, Site
+from weft.model.fetch_error import FetchError
 from weft.store.api import Batch
 from weft.store.rocksdb import RocksStore
 from weft.store.tables import Table
@@ -208,7 +208,7 @@ def _check_waits(page: Page) -> None:
     for at, after in zip(page.fetches, page.fetches[1:], strict=False):
         failures = failures + 1 if at in failed else 0
         if failures:
-            assert after - at >= wait_after_failure(page.error, failures)
+            assert after - at >= FetchError.of(page.error).wait(failures)
 
 
 def _check_paces(months: Months) -> None:

@@ -17,7 +17,7 @@ from weft.config.crawl_sections import DispatcherSettings, LimitsSettings
 from weft.dispatcher.discover import Discovery, Found
 from weft.dispatcher.records import LinkRecord, decode_record
 from weft.dispatcher.scope import Scope
-from weft.dispatcher.traps import kind_of, trap, trap_after
+from weft.dispatcher.traps import trap, trap_after
 from weft.dispatcher.traps.shape import judged, repeated_run
 from weft.dispatcher.work import LinkRound
 from weft.intake.records import PageRefused, Record
@@ -26,6 +26,7 @@ from weft.intake.wat import read_wat
 from weft.linkindex.loaded import LoadedPage
 from weft.mgmt.values import Site
 from weft.model.domain import reversed_domain
+from weft.model.refusal import Refusal
 from weft.model.url import UrlRules
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
@@ -56,7 +57,7 @@ SHARE = 0.001
     ],
 )
 def test_a_url_alone_shows_the_trap(target: str, reason: str) -> None:
-    assert trap(target, SETTINGS) == reason
+    assert trap(target, SETTINGS) == Refusal.read(reason)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_a_url_alone_shows_the_trap(target: str, reason: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_odd_and_not_endless_is_none(target: str) -> None:
-    assert trap(target, SETTINGS) == ""
+    assert trap(target, SETTINGS) is None
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_what_is_odd_and_not_endless_is_none(target: str) -> None:
     ],
 )  # fmt: skip
 def test_a_step_shows_the_trap(source: str, target: str, reason: str) -> None:
-    assert trap_after(source, target, 4, NOW, SETTINGS) == reason
+    assert trap_after(source, target, 4, NOW, SETTINGS) == Refusal.read(reason)
 
 
 @pytest.mark.parametrize(
@@ -113,12 +114,12 @@ def test_a_step_shows_the_trap(source: str, target: str, reason: str) -> None:
     ],
 )
 def test_a_step_that_ends_somewhere_is_none(source: str, target: str) -> None:
-    assert trap_after(source, target, 4, NOW, SETTINGS) == ""
+    assert trap_after(source, target, 4, NOW, SETTINGS) is None
 
 
 def test_a_session_may_change_on_the_first_hops() -> None:
     step = "/(S(lit3py55t21z5v55vlm25s55))/a", "/(S(ait3py55t21z5v55vlm25s55))/a"
-    assert trap_after(*step, 3, NOW, SETTINGS) == ""
+    assert trap_after(*step, 3, NOW, SETTINGS) is None
     assert trap_after(*step, 1, NOW, replace(SETTINGS, session_hops=0))
 
 
@@ -148,8 +149,8 @@ def test_a_run_that_follows_itself_is_found_wherever_it_is(parts: list[str], mos
 
 @given(st.text(), st.text(), st.integers(0, 20))
 def test_any_text_has_a_kind_or_none(source: str, target: str, depth: int) -> None:
-    for reason in (trap(target, SETTINGS), trap_after(source, target, depth, NOW, SETTINGS)):
-        assert not reason or kind_of(reason).startswith("trap: ")
+    for refusal in (trap(target, SETTINGS), trap_after(source, target, depth, NOW, SETTINGS)):
+        assert refusal is None or refusal.kind.startswith("trap: ")
 
 
 def offered(store: MemoryStore, discovery: Discovery, links: Iterable[tuple[str, str]]) -> int:

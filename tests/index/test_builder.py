@@ -82,7 +82,7 @@ def test_a_redirect_removes_the_page_and_its_target_is_found_without_a_reference
     world.crawl("https://a.com/old", "<a href=/x>x</a>")
     world.again()
     world.crawl("https://a.com/old", status=301, location="/new")
-    assert world.answers.page("https://a.com/old").state == "gone"
+    assert world.answers.page("https://a.com/old").state == "redirect"
     with pytest.raises(NotKnown):
         world.answers.page("https://a.com/new")
     target, moved = world.record("https://a.com/new"), world.record("https://a.com/old")
@@ -143,7 +143,9 @@ def test_what_is_no_page_is_removed(world: World) -> None:
     world.crawl("https://a.com/x", "<a href=/b>b</a>")
     world.again()
     world.crawl("https://a.com/x", "%PDF", kind="application/pdf")
-    assert world.answers.page("https://a.com/x").state == "gone"
+    answer = world.answers.page("https://a.com/x")
+    assert answer.state == "file"
+    assert answer.next_due is not None
 
 
 def test_noindex_is_not_searchable_but_its_links_count(world: World) -> None:

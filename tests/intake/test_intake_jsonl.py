@@ -12,7 +12,7 @@ from weft.intake.jsonl import DESCRIPTION_CHARS, HEADINGS_CHARS, JsonPages, coll
 from weft.intake.records import PageRefused
 from weft.linkindex.loaded import RawLink, load_gone, load_page
 from weft.linkindex.records import Doc, compress_doc, decode_page, read_doc
-from weft.model.url import Refusal, UrlRules
+from weft.model.url import UrlFault, UrlRules
 
 NOW = 1_700_000_000_000
 RULES = UrlRules(("utm_*",))
@@ -202,9 +202,9 @@ def test_a_line_beyond_the_limit_is_refused_whoever_read_it():
 def test_links_that_cannot_name_a_page_are_left_out_and_counted(pages):
     links = ["mailto:a@b.c", "javascript:void(0)", "http://", "/ok", "x" * 3000, {"url": "tel:1", "text": "call"}, ""]
     assert pages.read(line(links=links)).outlinks.targets == [b"com.a/ok", b"com.a/page1"]
-    assert pages.left_out == {Refusal.SCHEME: 3, Refusal.UNPARSABLE: 1, Refusal.TOO_LONG: 1}
+    assert pages.left_out == {UrlFault.SCHEME: 3, UrlFault.UNPARSABLE: 1, UrlFault.TOO_LONG: 1}
     pages.read(line(links=["data:,"]))
-    assert pages.left_out[Refusal.SCHEME] == 4
+    assert pages.left_out[UrlFault.SCHEME] == 4
 
 
 def test_the_words_belong_to_their_link_and_the_first_ones_win(pages):

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.model.links import _ODD_CHARACTER, PageLinks, _Page, base_for_links, join_links
-from weft.model.url import LONGEST_INPUT, Refusal, UrlRefused, UrlRules, resolve
+from weft.model.url import LONGEST_INPUT, UrlFault, UrlRefused, UrlRules, resolve
 
 RULES = UrlRules(STRIP)
 BASE = "https://www.example.co.uk/news/today.html?x=1"
 
 
 def one_by_one(rules: UrlRules, base: str, links: list[str]) -> PageLinks:
-    pages, positions, refused = [], [], Counter[Refusal]()
+    pages, positions, refused = [], [], Counter[UrlFault]()
     for position, href in enumerate(links):
         try:
             pages.append(rules.join(base, href))
@@ -39,7 +39,7 @@ def test_links_come_in_columns_with_their_positions() -> None:
     assert links.uris == ["uk.co.example.www/a", "com.b", "uk.co.example.www/c"]
     assert links.domains == ["example.co.uk", "b.com", "example.co.uk"]
     assert links.is_http == [False, True, False]
-    assert links.refused == {Refusal.SCHEME: 1, Refusal.UNPARSABLE: 1}
+    assert links.refused == {UrlFault.SCHEME: 1, UrlFault.UNPARSABLE: 1}
 
 
 PLAIN = [
@@ -122,7 +122,7 @@ def test_the_parser_keeps_every_plain_character() -> None:
 
 def test_an_endless_link_does_not_reach_the_parser() -> None:
     rules = UrlRules(max_length=10 * LONGEST_INPUT)
-    assert join_links(rules, BASE, ["/a#" + "x" * LONGEST_INPUT]).refused == {Refusal.TOO_LONG: 1}
+    assert join_links(rules, BASE, ["/a#" + "x" * LONGEST_INPUT]).refused == {UrlFault.TOO_LONG: 1}
     assert join_links(rules, "https://a.com/#".ljust(LONGEST_INPUT - 5), ["/a", "/a/b/c"]).positions == [0]
 
 
@@ -134,7 +134,7 @@ def test_on_a_base_that_is_no_page_only_whole_links_lead_somewhere(base: str) ->
 
 def test_on_a_base_that_does_not_parse_no_link_leads_anywhere() -> None:
     links = join_links(RULES, "nothing", ["https://a.com/x", "b"])
-    assert links.refused == {Refusal.UNPARSABLE: 2}
+    assert links.refused == {UrlFault.UNPARSABLE: 2}
 
 
 @pytest.mark.parametrize(

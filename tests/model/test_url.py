@@ -10,8 +10,8 @@ from hard_urls import STRIP
 from weft.errors import WeftError
 from weft.model.url import (
     LONGEST_INPUT,
-    Refusal,
     Uri,
+    UrlFault,
     UrlRefused,
     UrlRules,
     domain_of,
@@ -125,23 +125,23 @@ def test_what_a_person_types_means_https(typed: str, url: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "reason"),
     [
-        ("mailto:x@y", Refusal.SCHEME),
-        ("javascript:alert(1)", Refusal.SCHEME),
-        ("javascript:1", Refusal.SCHEME),
-        ("java\tscript:1", Refusal.SCHEME),
-        ("TEL:112", Refusal.SCHEME),
-        ("ftp://example.com/", Refusal.SCHEME),
-        ("file:///etc/passwd", Refusal.SCHEME),
-        ("example.com:x", Refusal.SCHEME),
-        ("", Refusal.UNPARSABLE),
-        ("/etc/passwd", Refusal.UNPARSABLE),
-        ("\\\\server\\share", Refusal.UNPARSABLE),
-        ("///x", Refusal.UNPARSABLE),
-        ("two words", Refusal.UNPARSABLE),
-        ("./x", Refusal.HOST),
+        ("mailto:x@y", UrlFault.SCHEME),
+        ("javascript:alert(1)", UrlFault.SCHEME),
+        ("javascript:1", UrlFault.SCHEME),
+        ("java\tscript:1", UrlFault.SCHEME),
+        ("TEL:112", UrlFault.SCHEME),
+        ("ftp://example.com/", UrlFault.SCHEME),
+        ("file:///etc/passwd", UrlFault.SCHEME),
+        ("example.com:x", UrlFault.SCHEME),
+        ("", UrlFault.UNPARSABLE),
+        ("/etc/passwd", UrlFault.UNPARSABLE),
+        ("\\\\server\\share", UrlFault.UNPARSABLE),
+        ("///x", UrlFault.UNPARSABLE),
+        ("two words", UrlFault.UNPARSABLE),
+        ("./x", UrlFault.HOST),
     ],
 )
-def test_what_a_person_types_is_refused_when_it_is_no_web_page(typed: str, reason: Refusal) -> None:
+def test_what_a_person_types_is_refused_when_it_is_no_web_page(typed: str, reason: UrlFault) -> None:
     with pytest.raises(UrlRefused) as caught:
         RULES.identify_typed(typed)
     assert caught.value.reason is reason
@@ -152,40 +152,40 @@ def test_what_a_person_types_is_refused_when_it_is_no_web_page(typed: str, reaso
     [
         (
             "example.com",
-            Refusal.UNPARSABLE,
+            UrlFault.UNPARSABLE,
             "URL 'example.com' refused: it does not parse; expected a whole URL such as https://example.com/",
         ),
         (
             "mailto:x@y",
-            Refusal.SCHEME,
+            UrlFault.SCHEME,
             "URL 'mailto:x@y' refused: its scheme is mailto; expected http or https",
         ),
         (
             "w\ns://x/\x1b",
-            Refusal.SCHEME,
+            UrlFault.SCHEME,
             "URL 'w\\ns://x/\\x1b' refused: its scheme is ws; expected http or https",
         ),
         (
             "http://a.0x4..",
-            Refusal.HOST,
+            UrlFault.HOST,
             "URL 'http://a.0x4..' refused: 'http://a.0x4..' has no host once trailing dots are dropped; "
             "expected a name or an IP address",
         ),
         (
             "http://a/" + "b" * 3_000,
-            Refusal.TOO_LONG,
+            UrlFault.TOO_LONG,
             f"URL 'http://a/{'b' * 111}'… (3009 characters) refused: it has 3010 characters with https; "
             "expected at most 2048",
         ),
         (
             "c" * 70_000,
-            Refusal.TOO_LONG,
+            UrlFault.TOO_LONG,
             f"URL '{'c' * 120}'… (70000 characters) refused: it has 70000 characters with its base; "
             "expected at most 65536",
         ),
     ],
 )
-def test_a_refusal_has_a_reason_and_a_sentence(text: str, reason: Refusal, sentence: str) -> None:
+def test_a_refusal_has_a_reason_and_a_sentence(text: str, reason: UrlFault, sentence: str) -> None:
     with pytest.raises(WeftError) as caught:
         RULES.identify(text)
     assert isinstance(caught.value, UrlRefused)
@@ -199,14 +199,14 @@ def test_a_refusal_has_a_reason_and_a_sentence(text: str, reason: Refusal, sente
 def test_what_the_url_standard_rejects_is_unparsable(text: str) -> None:
     with pytest.raises(UrlRefused) as caught:
         RULES.identify(text)
-    assert caught.value.reason is Refusal.UNPARSABLE
+    assert caught.value.reason is UrlFault.UNPARSABLE
 
 
 @pytest.mark.parametrize("text", ["http://.", "http://..:80/", "http://%2e/"])
 def test_a_host_of_dots_is_no_host(text: str) -> None:
     with pytest.raises(UrlRefused) as caught:
         RULES.identify(text)
-    assert caught.value.reason is Refusal.HOST
+    assert caught.value.reason is UrlFault.HOST
 
 
 def test_the_limit_of_length_holds_for_the_cleaned_url() -> None:
@@ -229,7 +229,7 @@ def test_http_and_https_forms_of_a_uri_are_both_short_enough_or_both_too_long() 
 def test_input_of_any_size_is_judged_before_it_is_parsed() -> None:
     with pytest.raises(UrlRefused) as caught:
         RULES.join("https://a.com/", "#" + "x" * LONGEST_INPUT)
-    assert caught.value.reason is Refusal.TOO_LONG
+    assert caught.value.reason is UrlFault.TOO_LONG
 
 
 @pytest.mark.parametrize("text", ["http://a.com/\ud800", "http://a.com/?q=\udfff\ud800#\ud800", "http://\ud800.com/"])

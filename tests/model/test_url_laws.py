@@ -8,7 +8,7 @@ from hard_urls import STRIP, after_scheme, hrefs, many, urls
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from weft.model.url import PageUrl, Refusal, Uri, UrlRefused, UrlRules, domain_of, url_of
+from weft.model.url import PageUrl, Uri, UrlFault, UrlRefused, UrlRules, domain_of, url_of
 
 RULES = UrlRules(STRIP)
 
@@ -21,7 +21,7 @@ def accepted(text: str) -> PageUrl:
         raise
 
 
-def outcome(text: str) -> Uri | Refusal:
+def outcome(text: str) -> Uri | UrlFault:
     try:
         return RULES.identify(text).uri
     except UrlRefused as refusal:
@@ -57,7 +57,7 @@ def test_the_domain_is_a_function_of_the_uri(url: str) -> None:
 
 @given(st.lists(urls, max_size=30))
 def test_sorted_by_domain_and_uri_each_domain_is_in_one_place(texts: list[str]) -> None:
-    uris = [uri for uri in map(outcome, texts) if not isinstance(uri, Refusal)]
+    uris = [uri for uri in map(outcome, texts) if not isinstance(uri, UrlFault)]
     ordered = sorted(uris, key=lambda uri: (domain_of(uri), uri))
     domains = [domain for domain, _ in groupby(ordered, key=domain_of)]
     assert len(domains) == len(set(domains))

@@ -10,7 +10,7 @@ import pytest
 
 from suites import suite_file
 from weft.model.domain import registrable_domain
-from weft.model.url import Refusal, UrlRefused, UrlRules
+from weft.model.url import UrlFault, UrlRefused, UrlRules
 
 RULES = UrlRules()
 
@@ -28,7 +28,7 @@ DOMAINS_BELOW_AN_EMPTY_LABEL = {
 }
 
 
-def joined(base: str | None, text: str) -> str | Refusal:
+def joined(base: str | None, text: str) -> str | UrlFault:
     try:
         return RULES.join(base, text).url
     except UrlRefused as refusal:
@@ -52,7 +52,7 @@ def url_cases() -> list[dict[str, Any]]:
 def test_whatever_the_standard_rejects_is_refused() -> None:
     failures = [case for case in url_cases() if case.get("failure")]
     assert len(failures) == 267
-    assert [case for case in failures if not isinstance(joined(case["base"], case["input"]), Refusal)] == []
+    assert [case for case in failures if not isinstance(joined(case["base"], case["input"]), UrlFault)] == []
 
 
 def test_http_and_https_urls_are_written_as_the_standard_says() -> None:
@@ -65,19 +65,19 @@ def test_http_and_https_urls_are_written_as_the_standard_says() -> None:
 def test_urls_of_other_schemes_are_refused_for_their_scheme() -> None:
     cases = [case for case in url_cases() if case.get("protocol") not in (None, "http:", "https:")]
     assert len(cases) == 377
-    assert [case for case in cases if joined(case["base"], case["input"]) is not Refusal.SCHEME] == []
+    assert [case for case in cases if joined(case["base"], case["input"]) is not UrlFault.SCHEME] == []
 
 
 @pytest.mark.parametrize("url", NO_HOST_WITHOUT_DOTS)
 def test_a_host_that_is_none_without_its_dots_is_refused(url: str) -> None:
-    assert joined(None, url) is Refusal.HOST
+    assert joined(None, url) is UrlFault.HOST
 
 
 def test_international_names_become_punycode() -> None:
     cases = [case for case in json.loads(suite_file("url/toascii.json").read_text()) if isinstance(case, dict)]
     assert len(cases) > 80
     for case in cases:
-        wanted = Refusal.UNPARSABLE if case["output"] is None else f"https://{case['output']}/x"
+        wanted = UrlFault.UNPARSABLE if case["output"] is None else f"https://{case['output']}/x"
         assert joined(None, f"https://{case['input']}/x") == wanted, case
 
 
@@ -86,7 +86,7 @@ def test_all_spellings_of_an_ipv4_address_are_one() -> None:
     assert len(spellings) == 47
     wrong = set()
     for spelling, address in spellings.items():
-        wanted = Refusal.UNPARSABLE if address is None else f"http://{address}/"
+        wanted = UrlFault.UNPARSABLE if address is None else f"http://{address}/"
         if joined(None, f"http://{spelling}/") != wanted:
             wrong.add(spelling)
     assert wrong == set(NAMES_TO_THE_STANDARD)
@@ -97,7 +97,7 @@ def test_relative_links_lead_where_other_crawlers_say() -> None:
     rows = list(csv.reader((line for line in lines if not line.startswith("#")), skipinitialspace=True))
     assert len(rows) == 22
     for link, base, target in rows:
-        wanted = Refusal.SCHEME if target.startswith("file:") else joined(None, target)
+        wanted = UrlFault.SCHEME if target.startswith("file:") else joined(None, target)
         assert joined(base or None, link) == wanted, (link, base)
     assert joined("http://example.org/foo/bar", ":23") == "http://example.org/foo/:23"
 

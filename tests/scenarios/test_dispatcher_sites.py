@@ -163,7 +163,7 @@ def test_so_many_domains(home: Path) -> None:
     # The first one is a.com's own: only its host is a site.
     assert dispatched(home, DispatcherSettings(max_domains=1)) == [*OWN, *WIDE]
     told = weft("why", FOREIGN[0], "--home", "home", "--set", "dispatcher.max_domains=1", cwd=home)
-    assert "not crawled: domains: 1 were entered" in told.stdout, told.stdout + told.stderr
+    assert "not crawled: domains of any scope: 1 were entered" in told.stdout, told.stdout + told.stderr
 
 
 SEGMENT = ["--set", "dispatcher.segment_size=100000"]

@@ -6,7 +6,7 @@ import pytest
 
 from weft.archive.decode import DecodeLimits
 from weft.mgmt.values import Details, DocId, LinkKind
-from weft.spider.ends import FetchError
+from weft.model.fetch_error import FetchError
 from weft.spider.finding import LONGEST_WAIT, Judge
 from weft.spider.request import Requests
 from weft.spider.transfer import Response

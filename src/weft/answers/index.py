@@ -22,10 +22,12 @@ from weft.answers.objects import (
     TopItem,
     moment,
 )
+from weft.answers.page_state import state_of
 from weft.answers.paging import Page
 from weft.answers.paging import page as paged
 from weft.answers.references import inlinks, outlinks
 from weft.answers.view import View, guessed_url
+from weft.dispatcher.records import LinkRecord, Place, decode_record, link_column
 from weft.errors import NotKnown, UsageError
 from weft.linkindex import keys
 from weft.linkindex.changes import baseline
@@ -130,6 +132,7 @@ class Index:
         self, page: PageUrl, info: UriInfo, cur: bytes | None, version: bytes | None, gone: bytes | None
     ) -> PageAnswer:
         record = decode_address(cur) if cur else None
+        link = self._link_record(page)
         seen = version or gone
         return PageAnswer(
             seq=self._view.seq,
@@ -139,14 +142,19 @@ class Index:
             references=info.references,
             score=info.references + info.docs,
             crawled=bool(info.docs),
-            state="crawled" if info.docs else "gone" if gone else "known",
+            state=state_of(link, is_loaded=bool(info.docs), is_deleted=bool(gone)),
             fetched=moment(Version.decode(seen).fetched) if seen else None,
             title=record.title if record else None,
             outlinkcount=record.outlinkcount if record else None,
-            next_due=None,
+            next_due=moment(link.due) if link and link.place is Place.DUE else None,
             counting=self._view.counting,
             near=near_items(self._view, page.uri) if info.docs else [],
         )
+
+    def _link_record(self, page: PageUrl) -> LinkRecord | None:
+        domain = reversed_domain(page.domain).encode()
+        value = self._view.value(Table.LINKS, link_column(domain, page.uri.encode()))
+        return decode_record(value) if value else None
 
     def domains(self, by: str = "pages", *, limit: int = 20, cursor: str | None = None) -> Listing:
         """The domains, by the number of their known pages or by references to them."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from weft.model.page_state import PageState
+
 
 class TopItem(msgspec.Struct, frozen=True):
     uri: str
@@ -104,8 +106,7 @@ class PageAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     references: int
     score: int
     crawled: bool
-    state: str
-    """crawled, known (by references only) or gone."""
+    state: PageState
     fetched: str | None
     title: str | None
     outlinkcount: int | None

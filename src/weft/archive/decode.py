@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from mmap import mmap
 from typing import Final, NamedTuple
 
@@ -15,6 +14,7 @@ from isal import isal_zlib
 
 from weft.archive.faults import GzipError
 from weft.errors import WeftError
+from weft.model.fetch_error import FetchError
 
 MOST_ENCODINGS: Final = 2
 RATIO_FLOOR: Final = 1 << 20
@@ -32,16 +32,8 @@ _SEPARATOR: Final = re.compile(r"[\s,]+")
 Pieces = Iterator[bytes]
 
 
-class Refusal(StrEnum):
-    """Why a body cannot be had; the classes of results that archived it all the same."""
-
-    TOO_LARGE = "too_large"
-    BOMB = "bomb"
-    BAD_ENCODING = "bad_encoding"
-
-
 class BodyRefused(WeftError):  # noqa: N818 - an answer about the body, not a fault
-    def __init__(self, reason: Refusal, why: str) -> None:
+    def __init__(self, reason: FetchError, why: str) -> None:
         super().__init__(f"body refused: {why}")
         self.reason = reason
 
@@ -98,13 +90,15 @@ def _run(body: bytes | mmap, content_encoding: str, limits: DecodeLimits, take: 
             return True
         except _EndsEarly:
             if size == 0:
-                raise BodyRefused(Refusal.BAD_ENCODING, f"nothing of its {content_encoding} can be decoded") from None
+                raise BodyRefused(
+                    FetchError.BAD_ENCODING, f"nothing of its {content_encoding} can be decoded"
+                ) from None
             return False
         size += len(piece)
         if size > limits.size:
-            raise BodyRefused(Refusal.TOO_LARGE, f"more than {limits.size} bytes after decoding")
+            raise BodyRefused(FetchError.TOO_LARGE, f"more than {limits.size} bytes after decoding")
         if size > allowed:
-            raise BodyRefused(Refusal.BOMB, f"{len(body)} bytes become more than {limits.ratio} times as many")
+            raise BodyRefused(FetchError.BOMB, f"{len(body)} bytes become more than {limits.ratio} times as many")
         take(piece)
 
 
@@ -115,14 +109,16 @@ def _guarded(body: bytes | mmap, content_encoding: str) -> Pieces:
     try:
         yield from pieces
     except (GzipError, brotli.error, zstandard.ZstdError) as error:
-        raise BodyRefused(Refusal.BAD_ENCODING, f"its {content_encoding} is damaged: {error}") from error
+        raise BodyRefused(FetchError.BAD_ENCODING, f"its {content_encoding} is damaged: {error}") from error
 
 
 def _known(content_encoding: str) -> list[str]:
     """The encodings in the order they were put on; an unknown name means nothing, as in browsers."""
     names = [name for name in _SEPARATOR.split(content_encoding.lower()) if name in _DECODERS]
     if len(names) > MOST_ENCODINGS:
-        raise BodyRefused(Refusal.BAD_ENCODING, f"{len(names)} encodings one over the other, at most {MOST_ENCODINGS}")
+        raise BodyRefused(
+            FetchError.BAD_ENCODING, f"{len(names)} encodings one over the other, at most {MOST_ENCODINGS}"
+        )
     return names
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from weft.cli.crawl_facts import counted
+from weft.model.fetch_error import FetchError
 
 if TYPE_CHECKING:
     from weft.config.crawl_sections import DispatcherSettings
@@ -18,17 +19,6 @@ if TYPE_CHECKING:
 _MOST_SEEDS: Final = 100
 _NOT_MODIFIED: Final = 304
 _TOO_MANY: Final = 429
-_REASONS: Final = {
-    "network": "its server refused or broke the connection",
-    "timeout": "its server did not answer in time",
-    "tls": "its certificate or encryption is not accepted",
-    "unknown_host": "there is no such host",
-    "dns": "its name could not be looked up",
-    "private_address": "its address is private (urlserver.allow_net)",
-    "port": "its port is not allowed (urlserver.allow_ports)",
-    "too_large": "it is too large (spider.max_body)",
-    "lost": "its fetch was lost three times",
-}
 
 
 def summary(progress: Progress, mgmt: Mgmt, reason: str, home: Path, settings: DispatcherSettings) -> list[str]:
@@ -71,10 +61,10 @@ def seeds_without_a_page(mgmt: Mgmt, settings: DispatcherSettings) -> list[str]:
 def _problem(mgmt: Mgmt, scope: Scope, link: LinkFacts | None) -> str:
     if link is None or link.state in ("pending", "crawling"):
         return "" if link is not None and link.status else "it was not fetched yet"
-    if link.error == "robots":
+    if link.error == FetchError.ROBOTS:
         return f"{_robots_problem(mgmt, link.url)} (robots)"
     if link.state == "error":
-        return f"{_REASONS[link.error]} ({link.error})" if link.error in _REASONS else link.error or "error"
+        return f"{FetchError.of(link.error).sentence} ({link.error})"
     if link.status < 300 or link.status == _NOT_MODIFIED:
         return ""
     return f"status {link.status}{_leads(scope, link.location)}"
@@ -88,7 +78,7 @@ def _robots_problem(mgmt: Mgmt, url: str) -> str:
         return "its server gave no answer when it was asked for robots.txt"
     if known.status >= 500 or known.status == _TOO_MANY:
         return f"its robots.txt gave status {known.status}"
-    return "its robots.txt does not allow it"
+    return FetchError.ROBOTS.sentence
 
 
 def _leads(scope: Scope, location: str) -> str:
@@ -103,8 +93,8 @@ def _leads(scope: Scope, location: str) -> str:
     out = (
         ", which is out of scope"
         if verdict.site is None
-        else f", not crawled: {verdict.reason}"
-        if verdict.reason
+        else f", not crawled: {verdict.refusal.text}"
+        if verdict.refusal
         else ""
     )
     return f", leads to {location}{out}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from weft.dispatcher.records import LinkRecord
     from weft.mgmt.api import Mgmt
     from weft.mgmt.values import Site
+    from weft.model.refusal import Refusal
     from weft.model.url import PageUrl
     from weft.store.api import Reader
 
@@ -60,7 +61,7 @@ def explained(reader: Reader, mgmt: Mgmt, settings: Settings, page: PageUrl) -> 
     depth = record.depth if record else 0
     scope = Scope(mgmt.sites(), settings.dispatcher)
     verdict = scope.judge(page, depth)
-    not_entered = "" if record or link else entered.refusal(reader, scope, page, settings.dispatcher.max_domains)
+    not_entered = None if record or link else entered.refusal(reader, scope, page, settings.dispatcher.max_domains)
     url = record.url if record else link.url if link else page.url
     return {
         "url": url,
@@ -68,7 +69,7 @@ def explained(reader: Reader, mgmt: Mgmt, settings: Settings, page: PageUrl) -> 
         "domain": page.domain,
         "known": record is not None or link is not None,
         "scope": verdict.site.name if verdict.site else None,
-        "refusal": (record.reason if record and record.reason else verdict.reason or not_entered) or None,
+        "refusal": _refusal(record, verdict.refusal or not_entered),
         "budget": _budget(reader, verdict.site),
         "record": _told(record) if record else None,
         "leads_to": _chain(reader, page, record),
@@ -77,6 +78,13 @@ def explained(reader: Reader, mgmt: Mgmt, settings: Settings, page: PageUrl) -> 
         "robots": robots_facts(mgmt, settings, url),
         "host": host_facts(mgmt, settings, url),
     }
+
+
+def _refusal(record: LinkRecord | None, now: Refusal | None) -> str | None:
+    """Why it is not crawled: what its record holds, else what would be decided now."""
+    if record is not None and record.reason:
+        return record.reason
+    return now.text if now else None
 
 
 def _record(reader: Reader, page: PageUrl) -> LinkRecord | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from weft.dispatcher.scope import budget_of
 from weft.linkindex.cells import Cells
 from weft.mgmt.values import Site
+from weft.model.refusal import Refusal, RefusalKind
 from weft.store.api import Column, Reader
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
@@ -23,12 +24,12 @@ class Budgets:
         """A new link of this site was chosen."""
         self._taken[site.name] = self.taken(site.name) + 1
 
-    def exhausted(self, site: Site) -> str:
-        """Why no new link of this site may be chosen now; nothing if one may."""
+    def exhausted(self, site: Site) -> Refusal | None:
+        """Why no new link of this site may be chosen now; None if one may."""
         budget = budget_of(site)
         if budget is None or self.taken(site.name) < budget:
-            return ""
-        return f"budget: {budget} links of {site.name} were crawled"
+            return None
+        return Refusal(RefusalKind.BUDGET, f"{budget} links of {site.name} were crawled")
 
     def taken(self, name: str) -> int:
         if name not in self._taken:

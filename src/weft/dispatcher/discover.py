@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.counting import count_again, is_time_to_count
 from weft.dispatcher.parameters.hiding import come_closer, hidden, stand_in
 from weft.dispatcher.parameters.learning import ParameterRound
 from weft.dispatcher.parameters.sampling import is_sampled
-from weft.dispatcher.records import LinkRecord, Place
+from weft.dispatcher.records import LinkRecord
 from weft.dispatcher.remembered import Remembered
 from weft.dispatcher.scope import Scope
-from weft.dispatcher.traps import kind_of, trap_after
+from weft.dispatcher.traps import trap_after
 from weft.dispatcher.traps.hosts import host_of
 from weft.dispatcher.work import LinkRound
 from weft.linkindex.uncollected import uncollected
 from weft.mgmt.values import Site
 from weft.model.domain import Domain, plain_domain
+from weft.model.refusal import Refusal, RefusalKind
 from weft.model.url import PageUrl, Uri
-
-MANY_DOMAINS: Final = "domains of any scope"
 
 
 class Found(NamedTuple):
@@ -52,7 +51,7 @@ class Discovery:
         self._settings, self._remembered = settings, Remembered(remembered)
         self._to_count: dict[tuple[bytes, bytes], None] = {}
         """Links that may have more references by now; the index knows of them when this round is written."""
-        self.refused: Counter[str] = Counter()
+        self.refused: Counter[RefusalKind] = Counter()
         """How many links were refused, by kind; most have a record, which tells the figures too."""
 
     def offer(
@@ -85,10 +84,10 @@ class Discovery:
                 come_closer(links, (link.domain, link.uri), record, link.depth, link.source)
                 self._to_count[link.domain, link.uri] = None
             elif works[link.domain].links + added[link.domain] >= self._settings.domain_links:
-                self.refused["links of the domain"] += 1
+                self.refused[RefusalKind.LINKS_OF_A_DOMAIN] += 1
             elif site is scope.anywhere and not links.enter(link.domain, self._settings.max_domains):
                 # Domains of sites that were named are not counted.
-                self.refused[MANY_DOMAINS] += 1
+                self.refused[RefusalKind.DOMAINS] += 1
             elif too_many := links.hosts.refusal(host, self._settings):
                 self.refused[too_many] += 1
             else:
@@ -128,27 +127,26 @@ class Discovery:
         sites = {link: scope.site_at(link.url, _plain(link.domain)) for link in unseen}
         wanted = {link: site for link, site in sites.items() if site is not None}
         if len(wanted) < len(sites):
-            self.refused["out of scope"] += len(sites) - len(wanted)
+            self.refused[RefusalKind.OUT_OF_SCOPE] += len(sites) - len(wanted)
         return wanted
 
     def _record(
         self, scope: Scope, link: Found, site: Site, now: int, rules: ParameterRound | None, stand_ins: list[Found]
     ) -> LinkRecord:
         page = link.page
-        reason = scope.refusal(site, page, link.depth) or _trap_of(link, now, self._settings)
-        if reason:
-            self.refused[kind_of(reason)] += 1
+        refusal = scope.refusal(site, page, link.depth) or _trap_of(link, now, self._settings)
         record = LinkRecord(
             url=link.url,
-            place=Place.HIDDEN if reason else Place.NEW,
-            reason=reason,
             discovered=now,
             depth=link.depth,
             source=link.source,
             references=link.references,
             nesting=link.nesting,
         )
-        reduced = stand_in(rules, scope, link.domain, page, link.depth) if rules and not reason else None
+        if refusal is not None:
+            self.refused[refusal.kind] += 1
+            return record.hide(refusal)
+        reduced = stand_in(rules, scope, link.domain, page, link.depth) if rules else None
         if rules is None or reduced is None or is_sampled(page.uri, self._settings.rule_sample, reduced.doubt):
             return record
         rules.hid(link.domain, reduced)
@@ -156,16 +154,16 @@ class Discovery:
         return hidden(record, reduced)
 
 
-def refusal_of(scope: Scope, link: Found, now: int, settings: DispatcherSettings) -> str:
-    """Why a link is not crawled though it may be known; nothing if it is crawled."""
-    return scope.judge(link.page, link.depth).reason or _trap_of(link, now, settings)
+def refusal_of(scope: Scope, link: Found, now: int, settings: DispatcherSettings) -> Refusal | None:
+    """Why a link is not crawled though it may be known; None if it is crawled."""
+    return scope.judge(link.page, link.depth).refusal or _trap_of(link, now, settings)
 
 
-def _trap_of(link: Found, now: int, settings: DispatcherSettings) -> str:
+def _trap_of(link: Found, now: int, settings: DispatcherSettings) -> Refusal | None:
     """Whether the step to it, from a page of the same host, is one of endlessly many."""
     source, host = link.source.encode(), host_of(link.uri)
     if host_of(source) != host:
-        return ""
+        return None
     return trap_after(source[len(host) :].decode(), link.uri[len(host) :].decode(), link.depth, now, settings)
 
 

@@ -12,6 +12,7 @@ from weft.dispatcher.records import DOMAIN_ROW
 from weft.dispatcher.scope import Scope
 from weft.linkindex.cells import Cells
 from weft.model.domain import reversed_domain
+from weft.model.refusal import Refusal, RefusalKind
 from weft.model.url import PageUrl
 from weft.store.api import Column, Reader
 from weft.store.encoding import cell_key
@@ -52,12 +53,13 @@ class EnteredDomains:
         return cells
 
 
-def refusal(reader: Reader, scope: Scope, page: PageUrl, most: int) -> str:
+def refusal(reader: Reader, scope: Scope, page: PageUrl, most: int) -> Refusal | None:
     """Why nothing of a page's domain is kept, if so many domains were entered that no more are."""
     if scope.anywhere is None or scope.site_of(page) is not scope.anywhere:
-        return ""
+        return None
     is_full = entered_count(reader) >= most and not is_entered(reader, reversed_domain(page.domain).encode())
-    return f"domains: {most} were entered, which are all that a crawl of any scope may enter" if is_full else ""
+    detail = f"{most} were entered, which are all that a crawl of any scope may enter"
+    return Refusal(RefusalKind.DOMAINS, detail) if is_full else None
 
 
 def is_entered(reader: Reader, domain: bytes) -> bool:

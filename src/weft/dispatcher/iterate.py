@@ -109,19 +109,19 @@ class Dispatcher:
                 continue
             page = PageUrl(chosen.record.url, Uri(chosen.uri.decode()), plain_domain(domain.decode()))
             verdict = self._judge(turn, domain, chosen, page)
-            if verdict is None or verdict.reason:
+            if verdict is None or verdict.refusal:
                 turn.hidden += 1
-                if verdict is not None:
-                    hide(turn.links, domain, chosen, verdict.reason)
+                if verdict is not None and verdict.refusal:
+                    turn.links.put(domain, chosen.uri, chosen.record.hide(verdict.refusal))
             elif chosen.record.fetched or not self._holding.holds(domain, page.uri):
                 self._take(turn, domain, chosen, verdict.site)
 
     def _judge(self, turn: _Turn, domain: bytes, chosen: Chosen, page: PageUrl) -> Verdict | None:
         """Again, for something may have been said or learned since the link was found. None: another stands for it."""
         verdict = turn.scope.judge(page, chosen.record.depth)
-        if not verdict.reason and turn.filtering.hides(domain, page, chosen.record):
+        if not verdict.refusal and turn.filtering.hides(domain, page, chosen.record):
             return None
-        if verdict.reason or verdict.site is None or chosen.record.fetched:
+        if verdict.refusal or verdict.site is None or chosen.record.fetched:
             return verdict
         return Verdict(verdict.site, turn.budgets.exhausted(verdict.site))
 
@@ -180,11 +180,6 @@ class Dispatcher:
             cell = self._store.get(Table.LINKS, [work_column(row[len(DOMAIN_ROW) :])])[0]
             total += decode_work(cell.value).outstanding if cell else 0
         return total
-
-
-def hide(links: LinkRound, domain: bytes, chosen: Chosen, reason: str) -> None:
-    hidden = msgspec.structs.replace(chosen.record, place=Place.HIDDEN, reason=reason)
-    links.put(domain, chosen.uri, hidden)
 
 
 def _given(links: LinkRound, domain: bytes, chosen: Chosen, filtering: Filtering) -> list[Chosen]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final, NamedTuple
 
-import msgspec
-
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher import said
 from weft.dispatcher.budgets import Budgets
@@ -21,6 +19,7 @@ from weft.dispatcher.scope import Scope
 from weft.dispatcher.work import LinkRound
 from weft.linkindex.cells import Cells
 from weft.model.domain import plain_domain, reversed_domain
+from weft.model.refusal import RECONSIDERED, Refusal
 from weft.model.url import Uri, domain_of, url_of
 from weft.store.api import Reader
 from weft.store.tables import Table
@@ -31,7 +30,6 @@ TASKS: Final = 64
 """Domains that one step looks at, if they are small."""
 _DOMAINS: Final = 500
 """Domains of which one step only sees whether anything was said about them."""
-_OWN_REASONS: Final = ("out of scope", "excluded:", "depth:", "pattern:", "budget:", "trap:")
 _ROWS: Final = {said.HIDDEN: (Table.LINKS, DOMAIN_ROW), said.REFERENCED: (Table.QUERY, b"d:")}
 
 
@@ -88,7 +86,7 @@ class Reconsideration:
         found = list(self._reader.scan(Table.LINKS, DOMAIN_ROW + domain, LINK, start=start, limit=room + 1))
         for cell in found[:room]:
             record = decode_record(cell.value)
-            if record.place is Place.HIDDEN and record.reason.startswith(_OWN_REASONS):
+            if record.place is Place.HIDDEN and record.refused_as in RECONSIDERED:
                 self._judge(domain, cell.qualifier)
             if record.location:
                 self._follow(record, cell.qualifier)
@@ -100,15 +98,15 @@ class Reconsideration:
         if record is None or record.place is not Place.HIDDEN:
             return
         link = Found(domain, uri, record.url, record.depth, record.source)
-        reason = refusal_of(self._scope, link, self._now, self._settings) or self._budget_refusal(link, record)
-        if not reason:
-            self._links.put(domain, uri, _reopened(record, self._now))
-        elif reason != record.reason:
-            self._links.put(domain, uri, msgspec.structs.replace(record, reason=reason))
+        refusal = refusal_of(self._scope, link, self._now, self._settings) or self._budget_refusal(link, record)
+        if refusal is None:
+            self._links.put(domain, uri, record.reopen(self._now))
+        elif refusal.text != record.reason:
+            self._links.put(domain, uri, record.hide(refusal))
 
-    def _budget_refusal(self, link: Found, record: LinkRecord) -> str:
+    def _budget_refusal(self, link: Found, record: LinkRecord) -> Refusal | None:
         site = self._scope.site_of(link.page)
-        return "" if record.fetched or site is None else self._budgets.exhausted(site)
+        return None if record.fetched or site is None else self._budgets.exhausted(site)
 
     def _follow(self, record: LinkRecord, uri: bytes) -> None:
         """Where a redirect leads no page refers to; it may have led out of scope."""
@@ -134,9 +132,3 @@ class Reconsideration:
     def _count(self, looked_at: int) -> None:
         self._room -= looked_at
         self._looked_at += looked_at
-
-
-def _reopened(record: LinkRecord, now: int) -> LinkRecord:
-    place = Place.DUE if record.fetched else Place.NEW
-    due = record.due or now if record.fetched else record.due
-    return msgspec.structs.replace(record, place=place, due=due, reason="")

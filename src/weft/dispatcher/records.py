@@ -16,6 +16,7 @@ import msgspec
 
 from weft.linkindex.keys import base_of
 from weft.mgmt.values import WarcPosition
+from weft.model.refusal import Refusal, RefusalKind
 from weft.store.api import Column
 from weft.store.encoding import END, cell_key
 from weft.store.tables import Table
@@ -82,6 +83,23 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """When it changed after its last fetch, as a sitemap says; 0: none does."""
     nesting: int = 0
     """Indexes of sitemaps, one within another, that led to it."""
+
+    @property
+    def refused_as(self) -> RefusalKind | None:
+        refusal = Refusal.read(self.reason)
+        return refusal.kind if refusal else None
+
+    def hide(self, refusal: Refusal, canonical: str | None = None) -> LinkRecord:
+        """The record of the same link, not to be fetched any more."""
+        stands = self.canonical if canonical is None else canonical
+        return msgspec.structs.replace(self, place=Place.HIDDEN, reason=refusal.text, canonical=stands)
+
+    def reopen(self, now: int) -> LinkRecord:
+        """The record of the same link once nothing speaks against it any more."""
+        canonical = "" if self.refused_as is RefusalKind.PARAMETERS else self.canonical
+        if self.fetched:
+            return msgspec.structs.replace(self, place=Place.DUE, due=self.due or now, reason="", canonical=canonical)
+        return msgspec.structs.replace(self, place=Place.NEW, reason="", canonical=canonical)
 
 
 class DomainWork(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -8,8 +8,9 @@ import msgspec
 
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.records import LinkRecord, Place
-from weft.dispatcher.refresh import interval_after, wait_after_failure
+from weft.dispatcher.refresh import interval_after
 from weft.mgmt.values import WarcPosition
+from weft.model.fetch_error import FetchError
 
 
 class Kind(StrEnum):
@@ -111,7 +112,7 @@ def _failed(record: LinkRecord, fetched: Fetched) -> LinkRecord:
         record,
         place=Place.DUE,
         reason="",
-        due=fetched.at + wait_after_failure(fetched.error or "http", failures, fetched.retry_after),
+        due=fetched.at + FetchError.of(fetched.error or FetchError.HTTP).wait(failures, fetched.retry_after),
         fetched=fetched.at,
         status=fetched.status,
         error=fetched.error,
@@ -124,7 +125,7 @@ def _turned(record: LinkRecord, fetched: Fetched) -> LinkRecord:
     """Once per cycle the link follows a redirect to its own uri; again, or back to http, it is a loop."""
     goes_back = record.url.startswith("https:") and fetched.location.startswith("http:")
     if record.turned or goes_back:
-        return _failed(record, msgspec.structs.replace(fetched, kind=Kind.FAILED, error="redirect_loop"))
+        return _failed(record, msgspec.structs.replace(fetched, kind=Kind.FAILED, error=FetchError.REDIRECT_LOOP))
     return msgspec.structs.replace(
         record,
         url=fetched.location,

@@ -13,6 +13,7 @@ from weft.dispatcher.traps import trap
 from weft.errors import UsageError
 from weft.mgmt.values import Site
 from weft.model.domain import Domain, registrable_domain, reversed_domain
+from weft.model.refusal import Refusal, RefusalKind
 from weft.model.url import PageUrl
 
 ANYWHERE = "*"
@@ -26,7 +27,7 @@ class Verdict(NamedTuple):
 
     site: Site | None
     """None: out of scope."""
-    reason: str = ""
+    refusal: Refusal | None = None
 
 
 class Scope:
@@ -89,16 +90,16 @@ class Scope:
     def judge(self, page: PageUrl, depth: int) -> Verdict:
         site = self.site_of(page)
         if site is None:
-            return Verdict(None, "out of scope")
+            return Verdict(None, Refusal(RefusalKind.OUT_OF_SCOPE))
         return Verdict(site, self.refusal(site, page, depth))
 
-    def refusal(self, site: Site, page: PageUrl, depth: int) -> str:
-        """Why a page of a site is not crawled; nothing if it is."""
+    def refusal(self, site: Site, page: PageUrl, depth: int) -> Refusal | None:
+        """Why a page of a site is not crawled; None if it is."""
         if site.is_excluded:
-            return f"excluded: site {site.name}"
+            return Refusal(RefusalKind.EXCLUDED, f"site {site.name}")
         deepest = _number(site, "depth", self._settings.max_depth)
         if depth > deepest:
-            return f"depth: {depth} hops, over {deepest}"
+            return Refusal(RefusalKind.DEPTH, f"{depth} hops, over {deepest}")
         return _pattern_refusal(site, page.url) or trap(_target(page.url), self._settings)
 
 
@@ -144,16 +145,16 @@ def _number(site: Site, name: str, default: int) -> int:
     return value if isinstance(value, int) else default
 
 
-def _pattern_refusal(site: Site, url: str) -> str:
+def _pattern_refusal(site: Site, url: str) -> Refusal | None:
     if not site.settings:
-        return ""
+        return None
     for pattern in _patterns(site, "exclude"):
         if pattern.search(url):
-            return f"pattern: excluded by {pattern.pattern!r}"
+            return Refusal(RefusalKind.PATTERN, f"excluded by {pattern.pattern!r}")
     includes = _patterns(site, "include")
     if includes and not any(pattern.search(url) for pattern in includes):
-        return "pattern: included by none of the site's patterns"
-    return ""
+        return Refusal(RefusalKind.PATTERN, "included by none of the site's patterns")
+    return None
 
 
 def _patterns(site: Site, name: str) -> list[re.Pattern[str]]:

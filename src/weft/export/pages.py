@@ -8,12 +8,15 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from zstandard import ZstdDecompressor
 
+from weft.answers.page_state import state_of
 from weft.answers.view import guessed_url
+from weft.dispatcher.records import decode_record
 from weft.export.columns import Block
-from weft.export.page_states import PageState
+from weft.export.stored_pages import StoredPage
 from weft.linkindex import keys
 from weft.linkindex.batch import PageUnreadable
 from weft.linkindex.records import UriInfo, Version, decode_address
+from weft.model.page_state import PageState
 from weft.model.url import Uri, domain_of
 
 BLOCK_ROWS: Final = 20_000
@@ -42,7 +45,7 @@ class _Row(NamedTuple):
     references: int
     score: int
     crawled: bool
-    state: str
+    state: PageState
     fetched: int | None
     title: str | None
     outlinkcount: int | None
@@ -50,7 +53,7 @@ class _Row(NamedTuple):
     description: str | None
 
 
-def page_blocks(states: Iterable[PageState], since: int | None) -> Iterator[Block]:
+def page_blocks(states: Iterable[StoredPage], since: int | None) -> Iterator[Block]:
     rows: list[_Row] = []
     size = done = 0
     for state in states:
@@ -69,22 +72,22 @@ def _block(rows: list[_Row], done: int) -> Block:
     return Block(list(zip(*rows, strict=True)) if rows else [()] * len(_Row._fields), done)
 
 
-def _row(page: PageState) -> _Row:
+def _row(page: StoredPage) -> _Row:
     uri, info = Uri(page.uri.decode()), UriInfo.decode(page.info)
     known = (domain_of(uri), info.references, info.references + info.docs, bool(info.docs))
     try:
         if info.docs:
             url, *told = _loaded(page)
-            return _Row(uri, url, *known, "crawled", *told)
+            return _Row(uri, url, *known, PageState.PAGE, *told)
         gone = page.columns.get(keys.GONE)
-        if gone:
-            return _Row(uri, guessed_url(uri, info), *known, "gone", Version.decode(gone).fetched, *[None] * 4)
-        return _Row(uri, guessed_url(uri, info), *known, "known", *[None] * 5)
+        state = state_of(decode_record(page.link) if page.link else None, is_loaded=False, is_deleted=bool(gone))
+        fetched = Version.decode(gone).fetched if gone else None
+        return _Row(uri, guessed_url(uri, info), *known, state, fetched, *[None] * 4)
     except (KeyError, ValueError) as error:
         raise PageUnreadable(page.uri, error) from error
 
 
-def _loaded(page: PageState) -> tuple[Any, ...]:
+def _loaded(page: StoredPage) -> tuple[Any, ...]:
     """URL, time, title, number of outlinks, language and description."""
     address = decode_address(page.columns[keys.CUR])
     fetched = Version.decode(page.columns[keys.VERSION]).fetched

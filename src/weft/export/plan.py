@@ -11,10 +11,10 @@ from weft.answers.view import View
 from weft.errors import NotKnown
 from weft.export.columns import Block
 from weft.export.links import Wanted, link_blocks
-from weft.export.page_states import all_pages, pages_in
 from weft.export.pages import page_blocks
 from weft.export.request import Direction, Request, Subject
 from weft.export.sources import all_sources, sources_in, sources_of_references_to
+from weft.export.stored_pages import all_pages, pages_in
 from weft.linkindex import keys
 from weft.linkindex.records import DomainInfo
 from weft.model.domain import Domain, plain_domain, reversed_domain

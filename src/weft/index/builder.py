@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,14 +27,13 @@ from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Version
 from weft.mgmt.values import BuildChunk, BuildLink, ChunkId
 from weft.model.domain import reversed_domain
+from weft.model.refusal import RefusalKind
 from weft.model.url import Uri, domain_of
 from weft.store.api import Store
 from weft.store.tables import Table
 
 ReadAll = Callable[[Sequence[BuildLink]], list[Read]]
 """Reads fetches from the archive and parses them, in worker processes or here."""
-
-TOO_NESTED: Final = "sitemaps within sitemaps"
 
 
 class Built(NamedTuple):
@@ -145,7 +144,7 @@ class Builder:
         follow = read.follow
         nesting = record.nesting + 1 if read.is_index else 0
         if nesting > self._settings.sitemap_nesting:
-            self.discovery.refused[TOO_NESTED] += len(follow)
+            self.discovery.refused[RefusalKind.NESTED_SITEMAPS] += len(follow)
             follow = []
         return [Found(each.domain, each.uri, each.url, depth, link.uri, nesting=nesting) for each in follow]
 

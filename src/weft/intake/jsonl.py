@@ -16,7 +16,7 @@ from weft.intake.times import milliseconds
 from weft.linkindex.loaded import LoadedPage, load_gone, load_joined
 from weft.linkindex.records import Doc
 from weft.model.links import join_links
-from weft.model.url import PageUrl, Refusal, UrlRefused, UrlRules
+from weft.model.url import PageUrl, UrlFault, UrlRefused, UrlRules
 
 DESCRIPTION_CHARS: Final = 4_096
 HEADINGS_CHARS: Final = 65_536
@@ -76,7 +76,7 @@ class JsonPages:
 
     def __init__(self, rules: UrlRules, limits: LimitsSettings, now_ms: int) -> None:
         self._rules, self._limits, self._now_ms = rules, limits, now_ms
-        self.left_out: Counter[Refusal] = Counter()
+        self.left_out: Counter[UrlFault] = Counter()
         """Links of the pages so far that cannot name a page, by reason."""
 
     def read(self, line: bytes | None) -> LoadedPage:

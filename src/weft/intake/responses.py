@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
 from weft.archive.chunked import dechunked
-from weft.archive.decode import BodyRefused, DecodeLimits, Refusal, decode
+from weft.archive.decode import BodyRefused, DecodeLimits, decode
 from weft.archive.http_message import Head, parse_head, split_head
 from weft.config.crawl_sections import LimitsSettings
 from weft.html import FoundLink, Robots, parse_page, robots_in_header
@@ -16,14 +16,15 @@ from weft.intake.records import PageRefused, Reason, Record
 from weft.intake.times import milliseconds_of_date
 from weft.linkindex.loaded import LoadedPage, load_gone, load_joined
 from weft.linkindex.records import Doc
+from weft.model.fetch_error import FetchError
 from weft.model.links import base_for_links, join_links
 from weft.model.url import PageUrl, UrlRefused, UrlRules, foreign_scheme
 
 _CHUNK: Final = re.compile(rb"[ \t]*[0-9A-Fa-f]{1,15}[ \t]*(?:;[^\n]*)?\r?\n")
 _REASON: Final = {
-    Refusal.TOO_LARGE: Reason.TOO_LARGE,
-    Refusal.BOMB: Reason.BOMB,
-    Refusal.BAD_ENCODING: Reason.ENCODING,
+    FetchError.TOO_LARGE: Reason.TOO_LARGE,
+    FetchError.BOMB: Reason.BOMB,
+    FetchError.BAD_ENCODING: Reason.ENCODING,
 }
 
 
@@ -141,7 +142,7 @@ class _ArchivedBody:
         try:
             decoded = decode(body, encoding, self._limits)
         except BodyRefused as refused:
-            if refused.reason is Refusal.BAD_ENCODING and looks_like_html(body):
+            if refused.reason is FetchError.BAD_ENCODING and looks_like_html(body):
                 return body
             raise PageRefused(_REASON[refused.reason], str(refused)) from refused
         if not decoded.is_whole and not self._is_cut:

@@ -11,6 +11,7 @@ import msgspec
 
 from weft.mgmt.values import Health, NodeId, NodeState, Result
 from weft.model.domain import registrable_domain
+from weft.model.fetch_error import FetchError
 
 MOST_LOSSES: Final = 3
 """DONE without a stored result this often: the link is in error."""
@@ -26,10 +27,6 @@ NO_SLOT: Final = -1
 LINGER_MOST: Final = 1000
 """Links that one chunk made of finished links may have."""
 
-# Everything else says something about the host, so the next link should be of another one.
-LINKS_OWN_ERRORS: Final = frozenset(
-    {"robots", "too_large", "header_too_large", "bad_url", "redirect_loop", "internal", "lost"}
-)
 FETCH_SETTINGS: Final = ("headers", "auth", "proxy", "ca", "verify")
 
 TEXT_MOST: Final = 2_048
@@ -129,7 +126,7 @@ def robots_expiry(result: Result, now: int) -> int:
 
 def _error_of(result: Result) -> str:
     """The class of a result without a record; one that gives none has an unknown one."""
-    return _plain(result.error, TEXT_MOST) or ("" if result.position else "unknown")
+    return _plain(result.error, TEXT_MOST) or ("" if result.position else FetchError.UNKNOWN)
 
 
 def as_kept(result: Result) -> Result:

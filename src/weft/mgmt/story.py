@@ -9,6 +9,7 @@ from weft.errors import MgmtError
 from weft.mgmt.api import Mgmt
 from weft.mgmt.relations import DOCUMENTED
 from weft.mgmt.values import Chunk, ClaimedLink, NewLink, NodeType, Result, WarcPosition
+from weft.model.fetch_error import FetchError
 from weft.model.url import UrlRules
 
 CRAWLER: Final = "10.10.127.100:5000"
@@ -35,7 +36,7 @@ def story(mgmt: Mgmt) -> Iterator[Step]:
     chunk = _required(mgmt.claim(crawler))
     yield _step(mgmt, "The crawler requests links: the first five become a chunk, crawling")
     bad = chunk.links[4]
-    mgmt.report([Result(doc_id=bad.doc_id, claim=bad.claim, error="network")])
+    mgmt.report([Result(doc_id=bad.doc_id, claim=bad.claim, error=FetchError.NETWORK)])
     instead = mgmt.outcomes([bad.doc_id])[bad.doc_id].replacement
     yield _step(
         mgmt, f"Link {bad.doc_id} fails: it is kept as an error, and a pending link takes its place in the chunk"

@@ -13,8 +13,8 @@ from weft.model.domain import Domain
 from weft.model.url import (
     LONGEST_INPUT,
     Origin,
-    Refusal,
     Uri,
+    UrlFault,
     UrlRefused,
     UrlRules,
     make_uri,
@@ -38,7 +38,7 @@ class PageLinks:
     uris: list[Uri]
     domains: list[Domain]
     is_http: list[bool]
-    refused: Counter[Refusal]
+    refused: Counter[UrlFault]
 
 
 def join_links(rules: UrlRules, base: str, hrefs: Iterable[str]) -> PageLinks:
@@ -46,7 +46,7 @@ def join_links(rules: UrlRules, base: str, hrefs: Iterable[str]) -> PageLinks:
     locate_plain = _Page(rules, base).locate_plain
     positions: list[int] = []
     found: list[tuple[Origin, str]] = []
-    refused: Counter[Refusal] = Counter()
+    refused: Counter[UrlFault] = Counter()
     for position, href in enumerate(hrefs):
         try:
             found.append(locate_plain(href) or rules.locate(base, href))

@@ -34,7 +34,7 @@ _EXPECTED: Final = ("a URL or a path", "a whole URL such as https://example.com/
 _CONTROLS_AND_SPACE: Final = "".join(map(chr, range(0x21)))
 
 
-class Refusal(StrEnum):
+class UrlFault(StrEnum):
     """Why a URL cannot name a page."""
 
     UNPARSABLE = "unparsable"
@@ -46,7 +46,7 @@ class Refusal(StrEnum):
 class UrlRefused(WeftError):  # noqa: N818 - an answer about the URL, not a fault
     """A URL that cannot name a page, and why."""
 
-    def __init__(self, text: str, reason: Refusal, why: str) -> None:
+    def __init__(self, text: str, reason: UrlFault, why: str) -> None:
         super().__init__(f"URL {_shown(text)} refused: {why}")
         self.reason, self.why = reason, why
 
@@ -86,7 +86,7 @@ def identity_of(url: str) -> PageUrl:
     slash = url.index("/", len("https://"))
     origin = origin_of(url[:slash])
     if origin is None:
-        raise UrlRefused(url, Refusal.HOST, "it has no host; expected a URL that was normalised before")
+        raise UrlRefused(url, UrlFault.HOST, "it has no host; expected a URL that was normalised before")
     return PageUrl(url, make_uri(origin, url[slash:]), origin.domain)
 
 
@@ -129,14 +129,14 @@ class UrlRules:
         _check_input(base, text)
         href = resolve(text, base)
         if href is None:
-            raise UrlRefused(text, Refusal.UNPARSABLE, f"it does not parse; expected {_EXPECTED[base is None]}")
+            raise UrlRefused(text, UrlFault.UNPARSABLE, f"it does not parse; expected {_EXPECTED[base is None]}")
         if not href.startswith(("http://", "https://")):
             raise _scheme_refused(text, href.partition(":")[0])
         authority = href[: href.index("/", len("https://"))]
         origin = origin_of(authority)
         if origin is None:
             why = f"{_shown(authority)} has no host once trailing dots are dropped; expected a name or an IP address"
-            raise UrlRefused(text, Refusal.HOST, why)
+            raise UrlRefused(text, UrlFault.HOST, why)
         target = self._clean_target(origin, href[len(authority) :].partition("#")[0])
         self._check_length(text, origin, target)
         return origin, target
@@ -145,7 +145,7 @@ class UrlRules:
         length = len(origin.url) + len(target) + origin.is_http
         if length > self.max_length:
             why = f"it has {length} characters with https; expected at most {self.max_length}"
-            raise UrlRefused(text, Refusal.TOO_LONG, why)
+            raise UrlRefused(text, UrlFault.TOO_LONG, why)
 
     def _clean_target(self, origin: Origin, target: str) -> str:
         path, mark, query = target.partition("?")
@@ -237,7 +237,7 @@ def _domain_of_reversed(host: str) -> Domain:
 def _parts_of(uri: Uri) -> tuple[str, str, str]:
     parts = _URI.fullmatch(uri)
     if parts is None:
-        raise UrlRefused(uri, Refusal.UNPARSABLE, "it is not a uri; expected one such as com.example.www/page")
+        raise UrlRefused(uri, UrlFault.UNPARSABLE, "it is not a uri; expected one such as com.example.www/page")
     return parts[1], parts[2] or "", parts[3] or ""
 
 
@@ -245,7 +245,7 @@ def _check_input(base: str | None, text: str) -> None:
     length = len(text) + len(base or "")
     if length > LONGEST_INPUT:
         why = f"it has {length} characters with its base; expected at most {LONGEST_INPUT}"
-        raise UrlRefused(text, Refusal.TOO_LONG, why)
+        raise UrlRefused(text, UrlFault.TOO_LONG, why)
     scheme = foreign_scheme(text)
     if scheme:
         raise _scheme_refused(text, scheme)
@@ -258,7 +258,7 @@ def foreign_scheme(text: str) -> str | None:
 
 
 def _scheme_refused(text: str, scheme: str) -> UrlRefused:
-    return UrlRefused(text, Refusal.SCHEME, f"its scheme is {scheme}; expected http or https")
+    return UrlRefused(text, UrlFault.SCHEME, f"its scheme is {scheme}; expected http or https")
 
 
 def _with_scheme(text: str) -> str:

@@ -14,7 +14,7 @@ from weft.archive.decode import BodyRefused, DecodeLimits, decode_beginning, dec
 from weft.archive.http_message import Head, parse_head, payload_of
 from weft.archive.records import Exchange
 from weft.mgmt.values import Details, LinkKind, Result
-from weft.spider.ends import FetchError
+from weft.model.fetch_error import FetchError
 from weft.spider.request import Request
 from weft.spider.transfer import Response
 

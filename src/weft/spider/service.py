@@ -16,9 +16,9 @@ from weft.archive.writer import ArchiveWriter
 from weft.clock import Clock, SystemClock
 from weft.errors import WeftError
 from weft.mgmt.values import Details, DocId, NodeState
+from weft.model.fetch_error import FetchError
 from weft.spider.control import Control
 from weft.spider.desk import DeskOptions, FrontDesk
-from weft.spider.ends import FetchError
 from weft.spider.fetcher import Fetcher
 from weft.spider.finding import Finding, Judge, failed
 from weft.spider.gate import Gate

@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 
 import pycurl  # type: ignore[import-untyped]
 
+from weft.model.fetch_error import FetchError
 from weft.spider.body import ReceivedBody
-from weft.spider.ends import FetchError, class_of
+from weft.spider.curl_errors import error_of
 from weft.spider.request import Request
 
 _INTERIM: Final = re.compile(rb"HTTP/1\.[01] 1\d\d")
@@ -119,7 +120,7 @@ class Transfer:
 
     def end(self, code: int, message: str) -> Response:
         """What became of it, given libcurl's result."""
-        error = self._refusal or (class_of(code, message) if code else None)
+        error = self._refusal or (error_of(code, message) if code else None)
         head = b"".join(self._head) if self._has_head else b""
         if error in (None, FetchError.TOO_LARGE) and not head:
             error = FetchError.BAD_HTTP

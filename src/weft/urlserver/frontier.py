@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from weft.config.crawl_sections import UrlserverSettings
 from weft.mgmt.values import ClaimedLink, Outcome
+from weft.model.fetch_error import FetchError
 from weft.urlserver.hosts import ARRIVING, NEEDS_ADDRESS, Host, Ip
 from weft.urlserver.news import News, Place
 from weft.urlserver.packed import PackedLink, doc_id_of, pack, url_of
@@ -194,7 +195,7 @@ class Frontier:
             link = self.registry.take(host)
             if verdict is Verdict.ALLOWED:
                 return link
-            self.registry.refuse(link, host, "robots")
+            self.registry.refuse(link, host, FetchError.ROBOTS)
         return None
 
     def _send(self, host: Host, ip: Ip, link: PackedLink, now: int) -> tuple[SpiderId, Fetch]:

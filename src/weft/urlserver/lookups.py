@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Iterable
 
 from weft.addresses.resolver import Failure, Resolved, Resolver
+from weft.model.fetch_error import FetchError
 from weft.urlserver.life import Life
 from weft.urlserver.news import News, Place
-from weft.urlserver.placing import PORT_REFUSED, Placing, address_of, name_of
+from weft.urlserver.placing import Placing, address_of, name_of
 
 
 class Lookups:
@@ -27,7 +28,7 @@ class Lookups:
         self._unanswered |= unanswered
         for web_host in web_hosts:
             if self._placing.port_refusal(web_host):
-                self._life.learn(News(places={web_host: Place("", "", 0, PORT_REFUSED)}))
+                self._life.learn(News(places={web_host: Place("", "", 0, FetchError.PORT)}))
             else:
                 task = asyncio.create_task(self._look_up(web_host))
                 self._asking.add(task)

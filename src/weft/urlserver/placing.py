@@ -7,9 +7,13 @@ from weft.addresses.rules import AddressRules
 from weft.addresses.static_hosts import StaticHosts
 from weft.config.crawl_sections import UrlserverSettings
 from weft.mgmt.values import Address
+from weft.model.fetch_error import FetchError
 
-ERRORS = {Failure.REFUSED: "private_address", Failure.UNKNOWN: "unknown_host", Failure.UNANSWERED: "dns"}
-PORT_REFUSED = "port"
+ERRORS = {
+    Failure.REFUSED: FetchError.PRIVATE_ADDRESS,
+    Failure.UNKNOWN: FetchError.UNKNOWN_HOST,
+    Failure.UNANSWERED: FetchError.DNS,
+}
 
 
 class Placing:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from weft.mgmt.values import Outcome
-from weft.urlserver.faults import is_hosts_fault
+from weft.model.fetch_error import Fault, FetchError
 from weft.urlserver.hosts import Host
 from weft.urlserver.packed import PackedLink, is_robots, losses_of, timeouts_of, url_of, with_loss, with_timeout
 from weft.urlserver.pending import Pending, Pendings
 from weft.urlserver.registry import Registry
 from weft.wire import TransId
 
+_BUSY = frozenset({429, 502, 503, 504})
+"""Statuses by which a server says that it has too much to do."""
 MOST_TIMEOUTS = 3
 MOST_LOSSES = 10
 """A URL that was in the hands of so many spiders when they were lost is suspected of it."""
@@ -69,9 +71,9 @@ class Returns:
         self._free(pending, now)
         link = _counted(pending.link, why)
         if timeouts_of(link) >= MOST_TIMEOUTS:
-            self._registry.refuse(link, pending.host, "timeout")
+            self._registry.refuse(link, pending.host, FetchError.TIMEOUT)
         elif losses_of(link) >= MOST_LOSSES:
-            self._registry.refuse(link, pending.host, "lost")
+            self._registry.refuse(link, pending.host, FetchError.LOST)
         elif pending.host.ip is None:
             self._registry.release(link, pending.host)
         else:
@@ -95,9 +97,15 @@ class Returns:
             return
         registry.back_off(host, now, outcome.retry_after)
         if host.failures >= self._most_failures:
-            registry.refuse_all(host, outcome.error or "busy")
+            registry.refuse_all(host, outcome.error or FetchError.BUSY)
         elif host.wait_until - now > registry.politeness.patience:
             registry.release_all(host)
+
+
+def is_hosts_fault(outcome: Outcome) -> bool:
+    """Whether the host should be left alone for a while."""
+    has_failed = bool(outcome.error) and FetchError.of(outcome.error).fault is Fault.SERVER
+    return has_failed or outcome.status in _BUSY or outcome.retry_after > 0
 
 
 def _counted(link: PackedLink, why: Why) -> PackedLink:

@@ -11,6 +11,7 @@ from weft.addresses.resolver import Resolver
 from weft.config.rules import spiders
 from weft.errors import LeaseLost, WeftError
 from weft.mgmt.values import NodeState, NodeType
+from weft.model.fetch_error import FetchError
 from weft.urlserver.hearing import Hearing
 from weft.urlserver.heart import Heart
 from weft.urlserver.life import Life, Means
@@ -119,7 +120,7 @@ class Epoch:
             return encode_request(fetch)
         except WireError as error:
             log.info("URL cannot be sent doc_id=%d reason=%s", fetch.doc_id, error)
-            self.frontier.returns.refuse(fetch.trans_id, "bad_url", now)
+            self.frontier.returns.refuse(fetch.trans_id, FetchError.BAD_URL, now)
             return b""
 
     async def _sleep_until(self, moment: int | None) -> None:

@@ -23,6 +23,7 @@ from weft.dispatcher.parameters.query import (
 from weft.dispatcher.parameters.rules import Reach, Rule
 from weft.dispatcher.parameters.votes import Pair, is_full
 from weft.mgmt.values import Site
+from weft.model.refusal import Refusal, RefusalKind
 from weft.model.url import PageUrl
 
 _STEPS: Final = 24
@@ -78,8 +79,9 @@ class Reduced(NamedTuple):
     rules: list[Rule]
 
     @property
-    def reason(self) -> str:
-        return f"parameters: {', '.join(dict.fromkeys(rule.text for rule in self.rules))} -> {self.page.uri}"
+    def refusal(self) -> Refusal:
+        rules = ", ".join(dict.fromkeys(rule.text for rule in self.rules))
+        return Refusal(RefusalKind.PARAMETERS, f"{rules} -> {self.page.uri}")
 
     @property
     def doubt(self) -> int:

@@ -15,11 +15,11 @@ from weft.dispatcher.work import LinkRound
 from weft.linkindex.cells import Cells
 from weft.mgmt.values import Site
 from weft.model.domain import registrable_domain, reversed_domain
+from weft.model.refusal import RefusalKind
 from weft.model.url import PageUrl, identity_of
 from weft.store.api import Reader
 from weft.store.tables import Table
 
-REASON: Final = "parameters:"
 LOOKED_AT: Final = 2000
 """Links that one step looks at again."""
 _SWEEPS: Final = 16
@@ -36,11 +36,11 @@ def stand_in(rules: ParameterRound, scope: Scope, domain: bytes, page: PageUrl, 
     if "?" not in page.uri:
         return None
     reduced = rules.reduce(domain, page, by_hand(scope.site_of(page)))
-    return None if reduced is None or scope.judge(reduced.page, depth).reason else reduced
+    return None if reduced is None or scope.judge(reduced.page, depth).refusal else reduced
 
 
 def hidden(record: LinkRecord, reduced: Reduced) -> LinkRecord:
-    return msgspec.structs.replace(record, place=Place.HIDDEN, reason=reduced.reason, canonical=str(reduced.page.uri))
+    return record.hide(reduced.refusal, canonical=str(reduced.page.uri))
 
 
 def make_known(links: LinkRound, domain: bytes, reduced: Reduced, like: LinkRecord) -> None:
@@ -57,10 +57,9 @@ def make_known(links: LinkRound, domain: bytes, reduced: Reduced, like: LinkReco
 def come_closer(links: LinkRound, place: tuple[bytes, bytes], record: LinkRecord, depth: int, source: str) -> None:
     """A shorter way to a link that still waits moves it forward."""
     if depth < record.depth and record.place in (Place.NEW, Place.HIDDEN):
-        is_too_deep = record.reason.startswith("depth:")
-        waits, reason = (Place.NEW, "") if is_too_deep else (record.place, record.reason)
-        closer = msgspec.structs.replace(record, depth=depth, source=source, place=waits, reason=reason)
-        links.put(*place, closer)
+        closer = msgspec.structs.replace(record, depth=depth, source=source)
+        is_too_deep = record.refused_as is RefusalKind.DEPTH
+        links.put(*place, msgspec.structs.replace(closer, place=Place.NEW, reason="") if is_too_deep else closer)
 
 
 def sweep(reader: Reader, links: LinkRound, rules: ParameterRound, scope: Scope, now: int) -> Swept:
@@ -74,7 +73,7 @@ def sweep(reader: Reader, links: LinkRound, rules: ParameterRound, scope: Scope,
         is_done = len(found) <= room
         for cell in found[:room]:
             record = decode_record(cell.value)
-            if record.place is Place.HIDDEN and record.reason.startswith(REASON):
+            if record.place is Place.HIDDEN and record.refused_as is RefusalKind.PARAMETERS:
                 reopened += _look_again(links, rules, scope, domain, cell.qualifier, now)
         cells[storage.key_of(storage.sweep_column(domain, prefix))] = None if is_done else found[room].qualifier
         room -= min(room, len(found))
@@ -89,18 +88,12 @@ def _look_again(links: LinkRound, rules: ParameterRound, scope: Scope, domain: b
         return 0
     reduced = stand_in(rules, scope, domain, identity_of(record.url), record.depth)
     if reduced is None:
-        links.put(domain, uri, reopened_record(record, now))
+        links.put(domain, uri, record.reopen(now))
         return 1
-    if reduced.page.uri != record.canonical or reduced.reason != record.reason:
+    if reduced.page.uri != record.canonical or reduced.refusal.text != record.reason:
         links.put(domain, uri, hidden(record, reduced))
         make_known(links, domain, reduced, record)
     return 0
-
-
-def reopened_record(record: LinkRecord, now: int) -> LinkRecord:
-    place = Place.DUE if record.fetched else Place.NEW
-    due = record.due or now if record.fetched else record.due
-    return msgspec.structs.replace(record, place=place, due=due, reason="", canonical="")
 
 
 class HandRules:

@@ -5,9 +5,4 @@ from __future__ import annotations
 from weft.dispatcher.traps.shape import trap
 from weft.dispatcher.traps.steps import trap_after
 
-__all__ = ["kind_of", "trap", "trap_after"]
-
-
-def kind_of(reason: str) -> str:
-    """What refusals are counted by: a reason without its figures."""
-    return reason.partition(",")[0] if reason.startswith("trap:") else reason.partition(":")[0]
+__all__ = ["trap", "trap_after"]

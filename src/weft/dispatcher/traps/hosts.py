@@ -7,18 +7,16 @@ l:<domain>  host:<host>         links of the host that were found
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.records import DOMAIN_ROW
 from weft.linkindex.cells import Cells
+from weft.model.refusal import RefusalKind
 from weft.store.api import Column, Reader
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
 
 HOST, HOSTS, COUNT = b"host", b"hosts", b"count"
-MANY_LINKS: Final = "trap: links of a host"
-MANY_HOSTS: Final = "trap: hosts of a domain"
 
 Host = tuple[bytes, bytes]
 """Domain, and the part of a uri that is its host."""
@@ -42,18 +40,18 @@ class HostCounts:
         for domain, count in zip(domains, self._counts([_hosts_column(domain) for domain in domains]), strict=True):
             self._hosts[domain] = count
 
-    def refusal(self, host: Host, settings: DispatcherSettings) -> str:
-        """Why no further link of this host is kept; nothing if one is, which is counted at once."""
+    def refusal(self, host: Host, settings: DispatcherSettings) -> RefusalKind | None:
+        """Why no further link of this host is kept; None if one is, which is counted at once."""
         links = self._links[host]
         if links >= settings.host_links:
-            return MANY_LINKS
+            return RefusalKind.LINKS_OF_A_HOST
         if not links:
             if self._hosts[host[0]] >= settings.domain_hosts:
-                return MANY_HOSTS
+                return RefusalKind.HOSTS_OF_A_DOMAIN
             self._hosts[host[0]] += 1
         self._links[host] = links + 1
         self._changed.add(host)
-        return ""
+        return None
 
     def cells(self) -> Cells:
         counted = {_links_column(host): self._links[host] for host in self._changed}

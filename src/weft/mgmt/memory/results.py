@@ -10,6 +10,7 @@ from weft.mgmt.memory.base import FINISHED, MemoryBase
 from weft.mgmt.memory.state import HeldLink
 from weft.mgmt.transitions import Cause, link_after
 from weft.mgmt.values import ChunkId, ClaimedLink, DocId, Lease, LinkState, NodeId, Outcome, Result, Robots
+from weft.model.fetch_error import FetchError
 
 
 class MemoryResults(MemoryBase):
@@ -70,10 +71,11 @@ class MemoryResults(MemoryBase):
             return None
         waiting = self._state.waiting()
         order = self._ready(waiting, crawler.id)
-        if error in rules.LINKS_OWN_ERRORS and failed.web_host in order:
+        if FetchError.of(error).replaced_from_elsewhere:
+            order = [host for host in order if host != failed.web_host]
+        elif failed.web_host in order:
             order = [failed.web_host]
-        others = order if error in rules.LINKS_OWN_ERRORS else [host for host in order if host != failed.web_host]
-        return self._take(waiting[others[0]][0], chunk, crawler.id) if others else None
+        return self._take(waiting[order[0]][0], chunk, crawler.id) if order else None
 
     def outcomes(self, doc_ids: Sequence[DocId]) -> dict[DocId, Outcome]:
         return {doc_id: _outcome(self._state.links[doc_id]) for doc_id in doc_ids if doc_id in self._state.links}
@@ -87,7 +89,7 @@ class MemoryResults(MemoryBase):
         }
         over = [link for link in held.values() if link.losses + 1 >= rules.MOST_LOSSES]
         for link in over:
-            self._finish(link, Result(doc_id=link.doc_id, claim=link.claim, error="lost"))
+            self._finish(link, Result(doc_id=link.doc_id, claim=link.claim, error=FetchError.LOST))
         self._hand_on(over)
         for link in held.values():
             if link not in over:

@@ -27,6 +27,7 @@ from weft.mgmt.values import (
     Reopen,
     Result,
 )
+from weft.model.fetch_error import FetchError
 
 ADDING: Final = 1
 SLICE: Final = 1000
@@ -193,7 +194,7 @@ def lost(tx: Transaction, ledger: Ledger, crawler: Lease, links: Sequence[tuple[
     }
     over = [link for link in ours.values() if link.losses + 1 >= rules.MOST_LOSSES]
     lock_chunks(tx, [link.chunk_id for link in ours.values() if link.chunk_id is not None])
-    finish(tx, ledger, [(link, Result(doc_id=link.doc_id, claim=link.claim, error="lost")) for link in over])
+    finish(tx, ledger, [(link, Result(doc_id=link.doc_id, claim=link.claim, error=FetchError.LOST)) for link in over])
     give_back(tx, ledger, [link for link in ours.values() if link not in over], Cause.LOSS)
 
 

@@ -12,6 +12,7 @@ from weft.mgmt.sql.database import Transaction
 from weft.mgmt.sql.ledger import Ledger
 from weft.mgmt.sql.line import WaitingHost, first_in_line, lock_hosts, open_slots
 from weft.mgmt.values import ChunkId, ClaimedLink, DocId, NodeId, NodeState
+from weft.model.fetch_error import FetchError
 
 Failed = tuple[DocId, NodeId, ChunkId, str, str]
 """Link, its crawler, its chunk, its web host, the error."""
@@ -46,7 +47,7 @@ def _replace_for(
     tx: Transaction, ledger: Ledger, crawler: NodeId, failed: Sequence[Failed]
 ) -> dict[DocId, ClaimedLink]:
     line = first_in_line(tx, crawler, len(failed) + 1, ())
-    own = {web_host for *_, web_host, error in failed if error in rules.LINKS_OWN_ERRORS}
+    own = {web_host for *_, web_host, error in failed if not FetchError.of(error).replaced_from_elsewhere}
     line += _ready(tx, crawler, own - {host.web_host for host in line})
     hosts = lock_hosts(tx, line, len(line))
     chosen = list(zip(failed, _chosen(hosts, failed, tx.now), strict=True))
@@ -68,7 +69,7 @@ def _chosen(hosts: Sequence[WaitingHost], failed: Sequence[Failed], now: int) ->
     line = {host.web_host: host for host in hosts}
     chosen: list[str | None] = []
     for *_, web_host, error in failed:
-        is_links_own = error in rules.LINKS_OWN_ERRORS
+        is_links_own = not FetchError.of(error).replaced_from_elsewhere
         places = [host.place for name, host in line.items() if is_links_own or name != web_host]
         found = web_host if is_links_own and web_host in line else min(places, default=(0, None))[1]
         chosen.append(found)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from typing import Final, Generic, NamedTuple, TypeVar
 
+from weft.dispatcher.records import link_column
 from weft.export.sources import page_rows, ranks
 from weft.linkindex import keys
+from weft.linkindex.records import UriInfo
 from weft.model.domain import Domain, reversed_domain
+from weft.model.url import Uri, domain_of
 from weft.store.api import Reader
 from weft.store.tables import Table
 
@@ -19,29 +22,33 @@ _AT_ONCE: Final = 16
 Value = TypeVar("Value")
 
 
-class PageState(NamedTuple):
+class StoredPage(NamedTuple):
     """A uri that exists and its cells as they are stored."""
 
     uri: bytes
     info: bytes
     columns: dict[bytes, bytes]
     doc: bytes | None
+    link: bytes | None = None
+    """What the crawl knows of it; only read where its content is not loaded."""
 
 
-def all_pages(reader: Reader) -> Iterator[PageState]:
-    """In the order of uris. Everything is read from its beginning to its end; nothing is looked up."""
+def all_pages(reader: Reader) -> Iterator[StoredPage]:
+    """In the order of uris. Everything is read from its beginning to its end; only link records are looked up."""
     columns, docs = _Alongside(page_rows(reader)), _Alongside(_docs(reader))
-    for uri, info in merge(*(_infos(reader, base) for base in range(keys.BASES))):
-        yield PageState(uri, info, columns.at(uri) or {}, docs.at(uri))
+    infos = merge(*(_infos(reader, base) for base in range(keys.BASES)))
+    pages = (StoredPage(uri, info, columns.at(uri) or {}, docs.at(uri)) for uri, info in infos)
+    while some := list(islice(pages, _AT_ONCE)):
+        yield from _with_links(reader, some)
 
 
-def pages_in(reader: Reader, domains: Sequence[Domain]) -> Iterator[PageState]:
+def pages_in(reader: Reader, domains: Sequence[Domain]) -> Iterator[StoredPage]:
     """Domain by domain, the most referenced first."""
     for domain in domains:
         name = reversed_domain(domain).encode()
         remaining = (uri for _, uri in ranks(reader, domain))
         while some := list(islice(remaining, _AT_ONCE)):
-            yield from _looked_up(reader, name, some)
+            yield from _with_links(reader, _looked_up(reader, name, some))
 
 
 class _Alongside(Generic[Value]):
@@ -57,6 +64,18 @@ class _Alongside(Generic[Value]):
         return self._next[1] if self._next is not None and self._next[0] == uri else None
 
 
+def _with_links(reader: Reader, pages: Iterable[StoredPage]) -> Iterator[StoredPage]:
+    pages = list(pages)
+    unloaded = [page.uri for page in pages if not UriInfo.decode(page.info).docs]
+    cells = reader.get(Table.LINKS, [link_column(_domain_key(uri), uri) for uri in unloaded])
+    links = {uri: cell.value for uri, cell in zip(unloaded, cells, strict=True) if cell is not None}
+    return (page._replace(link=links.get(page.uri)) for page in pages)
+
+
+def _domain_key(uri: bytes) -> bytes:
+    return reversed_domain(domain_of(Uri(uri.decode()))).encode()
+
+
 def _infos(reader: Reader, base: int) -> Iterator[tuple[bytes, bytes]]:
     prefix = b"um:%02x:" % base
     return ((cell.row[len(prefix) :], cell.value) for cell in reader.scan_rows(Table.FLUO, prefix))
@@ -66,7 +85,7 @@ def _docs(reader: Reader) -> Iterator[tuple[bytes, bytes]]:
     return ((cell.row[len(b"x:") :], cell.value) for cell in reader.scan_rows(Table.DOCS, b"x:"))
 
 
-def _looked_up(reader: Reader, domain: bytes, uris: list[bytes]) -> Iterator[PageState]:
+def _looked_up(reader: Reader, domain: bytes, uris: list[bytes]) -> Iterator[StoredPage]:
     names = (keys.CUR, keys.VERSION, keys.GONE)
     infos = reader.get(Table.FLUO, [keys.uri_info_column(domain, uri) for uri in uris])
     columns = reader.get(Table.FLUO, [keys.page_column(uri, name) for uri in uris for name in names])
@@ -75,4 +94,4 @@ def _looked_up(reader: Reader, domain: bytes, uris: list[bytes]) -> Iterator[Pag
         found = columns[number * len(names) : (number + 1) * len(names)]
         if info is not None:
             held = {cell.qualifier: cell.value for cell in found if cell is not None}
-            yield PageState(uri, info.value, held, doc.value if doc else None)
+            yield StoredPage(uri, info.value, held, doc.value if doc else None)

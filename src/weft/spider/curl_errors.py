@@ -1,30 +1,12 @@
-"""How a fetch can end without a whole response: the classes that results carry."""
+"""Which class of error each of libcurl's error codes is."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Final
 
 import pycurl  # type: ignore[import-untyped]
 
-
-class FetchError(StrEnum):
-    NETWORK = "network"
-    """Refused, reset, closed before the end, unreachable."""
-    TIMEOUT = "timeout"
-    TLS = "tls"
-    BAD_HTTP = "bad_http"
-    """What came is not HTTP/1.x, or breaks its rules."""
-    HEADER_TOO_LARGE = "header_too_large"
-    TOO_LARGE = "too_large"
-    """Archived as far as it was received."""
-    PRIVATE_ADDRESS = "private_address"
-    BAD_URL = "bad_url"
-    BAD_SITE = "bad_site"
-    """The site's own settings cannot be used."""
-    INTERNAL = "internal"
-    """A fault of ours, told in the log."""
-
+from weft.model.fetch_error import FetchError
 
 # Two codes of libcurl that pycurl has no names for.
 _WEIRD_SERVER_REPLY: Final = 8
@@ -42,8 +24,7 @@ _CLASSES: Final = {
 _TLS_CODES: Final = frozenset({35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98})
 
 
-def class_of(code: int, message: str) -> FetchError:
-    """The class of one of libcurl's errors."""
+def error_of(code: int, message: str) -> FetchError:
     if code in _TLS_CODES:
         return FetchError.TLS
     if code == pycurl.E_RECV_ERROR and "chunk" in message.lower():

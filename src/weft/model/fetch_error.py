@@ -1,0 +1,98 @@
+"""Everything that can go wrong with a fetch, and what each of them means to whoever meets it."""
+
+from __future__ import annotations
+
+from enum import Enum, StrEnum, auto
+from typing import Self
+
+_SECOND = 1000
+_MINUTE = 60 * _SECOND
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
+_LONGEST_WAIT = 30 * _DAY
+
+
+class Fault(Enum):
+    """Whose fault an error is."""
+
+    SERVER = auto()
+    """The server, or the way to it: leave the host alone for a while."""
+    ADDRESS = auto()
+    """The host has no address that may be asked."""
+    LINK = auto()
+    """This URL alone; others of its host are fine."""
+    OURS = auto()
+
+
+class FetchError(StrEnum):
+    """The class of an error, as results, link records and archive records store it.
+
+    A new member is all that a new class of error needs: waiting, replacing and explaining read its attributes.
+    """
+
+    fault: Fault
+    first_wait: int
+    """Milliseconds until the link is tried again; doubled with every further failure in a row."""
+    replaced_from_elsewhere: bool
+    """Whether the link that takes its place in the chunk must be of another host."""
+    sentence: str
+    """For people; continues "https://… was not fetched: "."""
+
+    def __new__(cls, value: str, fault: Fault, first_wait: int, elsewhere: bool, sentence: str) -> Self:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.fault, member.first_wait = fault, first_wait
+        member.replaced_from_elsewhere, member.sentence = elsewhere, sentence
+        return member
+
+    # Reaching the server.
+    NETWORK = "network", Fault.SERVER, 10 * _MINUTE, True, "its server refused or broke the connection"
+    TIMEOUT = "timeout", Fault.SERVER, 10 * _MINUTE, True, "its server did not answer in time"
+    TLS = "tls", Fault.SERVER, _DAY, True, "its certificate or encryption is not accepted"
+    BUSY = "busy", Fault.SERVER, _HOUR, True, "its server kept asking us to wait"
+    UNKNOWN_HOST = "unknown_host", Fault.ADDRESS, _HOUR, True, "there is no such host"
+    DNS = "dns", Fault.ADDRESS, _HOUR, True, "its name could not be looked up"
+    PRIVATE_ADDRESS = "private_address", Fault.ADDRESS, _HOUR, True, "its address is private (urlserver.allow_net)"
+    PORT = "port", Fault.ADDRESS, _HOUR, True, "its port is not allowed (urlserver.allow_ports)"
+    ROBOTS = "robots", Fault.LINK, _DAY, False, "its robots.txt does not allow it"
+
+    # What the server answered.
+    BAD_HTTP = "bad_http", Fault.LINK, _HOUR, True, "its server's answer is not valid HTTP"
+    HEADER_TOO_LARGE = "header_too_large", Fault.LINK, _HOUR, False, "its headers are too large (limits.header_bytes)"
+    TOO_LARGE = "too_large", Fault.LINK, _HOUR, False, "it is too large (spider.max_body)"
+    BOMB = "bomb", Fault.LINK, _HOUR, False, "it unpacks to far more than was sent (limits.body_ratio)"
+    BAD_ENCODING = "bad_encoding", Fault.LINK, _HOUR, False, "its content encoding is damaged or unknown"
+    HTTP = "http", Fault.LINK, 10 * _MINUTE, False, "its server answered with an error status"
+    REDIRECT = "redirect", Fault.LINK, _HOUR, False, "it redirects to an address that is no URL"
+    REDIRECT_LOOP = "redirect_loop", Fault.LINK, 7 * _DAY, False, "it redirects to itself"
+    BAD_URL = "bad_url", Fault.LINK, _HOUR, False, "its URL cannot be sent to a spider"
+
+    # Parsing it, in a process with bounds.
+    TOO_SLOW = "too_slow", Fault.LINK, _HOUR, False, "parsing it took too long (limits.parse_seconds)"
+    TOO_MUCH_MEMORY = (
+        "too_much_memory",
+        Fault.LINK,
+        _HOUR,
+        False,
+        "parsing it took too much memory",
+    )
+    CRASH = "crash", Fault.LINK, _HOUR, False, "the process that parsed it crashed"
+
+    # Our side.
+    BAD_SITE = "bad_site", Fault.OURS, _HOUR, True, "the settings of its site cannot be used (`weft sites`)"
+    LOST = "lost", Fault.OURS, _MINUTE, False, "its fetch was lost three times"
+    ARCHIVE = "archive", Fault.OURS, _HOUR, False, "its record in the archive cannot be read"
+    INTERNAL = "internal", Fault.OURS, _HOUR, False, "weft failed; its log tells more"
+    UNKNOWN = "unknown", Fault.OURS, _HOUR, True, "it failed for a reason that this version of weft does not know"
+
+    @classmethod
+    def of(cls, stored: str) -> FetchError:
+        """The class that a stored result names; UNKNOWN for one that another version of weft wrote."""
+        return _BY_NAME.get(stored, cls.UNKNOWN)
+
+    def wait(self, failures: int, retry_after: int = 0) -> int:
+        """Milliseconds to wait after the `failures`-th failure in a row; never less than the server asked for."""
+        return max(retry_after, min(self.first_wait << min(failures - 1, 20), _LONGEST_WAIT))
+
+
+_BY_NAME = {str(error): error for error in FetchError}

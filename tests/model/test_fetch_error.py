@@ -1,0 +1,62 @@
+"""Every class of error tells all that others decide by, and a stored one is read by any version."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.config import KEYS
+from weft.model.fetch_error import Fault, FetchError
+
+DOCUMENT = (Path(__file__).parents[2] / "docs/errors.md").read_text(encoding="utf-8")
+DAY = 24 * 3_600_000
+
+
+@pytest.mark.parametrize("error", FetchError)
+def test_it_has_a_clause_for_people_whose_settings_exist(error: FetchError) -> None:
+    assert re.fullmatch(r"[a-z].*[^.]", error.sentence)
+    named = re.findall(r"\((\w+\.\w+)\)", error.sentence)
+    assert [key for key in named if key not in KEYS] == []
+
+
+def test_the_host_is_left_alone_only_for_what_its_server_did() -> None:
+    servers = {error for error in FetchError if error.fault is Fault.SERVER}
+    assert servers == {FetchError.NETWORK, FetchError.TIMEOUT, FetchError.TLS, FetchError.BUSY}
+
+
+def test_what_is_the_hosts_is_replaced_from_another_host() -> None:
+    of_hosts = [error for error in FetchError if error.fault in (Fault.SERVER, Fault.ADDRESS)]
+    assert all(error.replaced_from_elsewhere for error in of_hosts)
+
+
+@given(st.sampled_from(FetchError), st.integers(1, 1000), st.integers(0, 60 * DAY))
+def test_waits_double_up_to_a_month_and_never_fall_below_what_the_server_asked(
+    error: FetchError, failures: int, asked: int
+) -> None:
+    wait = error.wait(failures, asked)
+    assert wait >= asked
+    assert wait <= max(asked, 30 * DAY)
+    assert error.wait(1) == error.first_wait
+    assert error.wait(failures + 1) in (2 * error.wait(failures), 30 * DAY)
+
+
+@given(st.text())
+def test_any_stored_text_is_a_class(stored: str) -> None:
+    assert FetchError.of(stored) == (stored if stored in set(FetchError) else FetchError.UNKNOWN)
+
+
+def test_the_document_lists_every_class_as_it_is() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| ([^|]+) \| (\w+) \| ([^|]+) \|$", DOCUMENT, re.MULTILINE)
+    assert rows == [row_of(error) for error in FetchError]
+
+
+def row_of(error: FetchError) -> tuple[str, ...]:
+    seconds = error.first_wait // 1000
+    unit, name = next((n, word) for n, word in ((86400, "day"), (3600, "hour"), (60, "minute")) if seconds >= n)
+    wait = f"{seconds // unit} {name}{'s' if seconds > unit else ''}"
+    host = "another" if error.replaced_from_elsewhere else "same"
+    return str(error), error.fault.name.lower(), wait, host, error.sentence
