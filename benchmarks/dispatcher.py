@@ -23,7 +23,7 @@ from weft.dispatcher.discover import Discovery, Found
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.segment import choose
 from weft.dispatcher.work import LinkRound
-from weft.mgmt.values import Site
+from weft.model.site import Site
 from weft.store.api import Batch
 from weft.store.rocksdb import RocksStore
 

@@ -22,9 +22,10 @@ from weft.dispatcher.scope import Scope
 from weft.dispatcher.work import LinkRound
 from weft.html import parse_page
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import Reopen, Site
+from weft.mgmt.values import Reopen
 from weft.model.domain import reversed_domain
 from weft.model.refusal import RefusalKind
+from weft.model.site import Site
 from weft.model.url import PageUrl, UrlRules
 from weft.store.api import Batch, Store
 from weft.store.rocksdb import RocksStore

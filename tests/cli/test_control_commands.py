@@ -107,7 +107,7 @@ def test_a_site_is_changed_and_shown_without_its_secrets(run: Command) -> None:
 
 @pytest.mark.parametrize(
     ("setting", "expected"),
-    [("colour=1", "expected KEY=VALUE"), ("depth=deep", "expected int"), ('exclude=["("]', "is no pattern")],
+    [("colour=1", "expected KEY=VALUE"), ("depth=deep", "expected an integer"), ('exclude=["("]', "is no pattern")],
 )
 def test_a_wrong_setting_changes_nothing(run: Command, setting: str, expected: str) -> None:
     run("add", "https://a.com/")

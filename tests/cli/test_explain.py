@@ -15,8 +15,9 @@ from weft.dispatcher.budgets import Budgets
 from weft.dispatcher.records import LinkRecord, Place
 from weft.dispatcher.work import LinkRound
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import NewLink, Robots, Site
+from weft.mgmt.values import NewLink, Robots
 from weft.model.domain import reversed_domain
+from weft.model.site import Site, SiteSettings
 from weft.model.url import UrlRules
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
@@ -27,7 +28,7 @@ NOW = 1_700_000_000_000
 class Home:
     def __init__(self) -> None:
         self.store, self.mgmt = MemoryStore(), MemoryMgmt(ManualClock(NOW))
-        self.mgmt.set_sites([Site(name="a.com", settings={"budget": 10})])
+        self.mgmt.set_sites([Site(name="a.com", settings=SiteSettings(budget=10))])
 
     def know(self, url: str, **about: Any) -> None:
         page = UrlRules().identify(url)

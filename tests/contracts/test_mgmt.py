@@ -9,7 +9,6 @@ from mgmt.engines import Engine
 from weft.errors import LeaseLost, MgmtError, TransitionRefused
 from weft.mgmt.api import Mgmt
 from weft.mgmt.relations import DOCUMENTED, RELATIONS
-from weft.mgmt.rules import slot_of
 from weft.mgmt.values import (
     Address,
     BuildChunk,
@@ -25,9 +24,10 @@ from weft.mgmt.values import (
     Reopen,
     Result,
     Robots,
-    Site,
     WarcPosition,
 )
+from weft.model.host import slot_of
+from weft.model.site import Site, SiteSettings
 
 CRAWLER, BUILDER, SERVER = "10.10.127.100:5000", "10.10.127.101:5000", "10.10.127.102:5000"
 
@@ -186,8 +186,8 @@ def test_nobody_makes_us_wait_for_more_than_a_day(engine: Engine, mgmt: Mgmt, cr
 
 
 def test_details_tell_what_a_fetch_needs(mgmt: Mgmt, crawler: Lease) -> None:
-    mgmt.set_sites([Site(name="example.com", settings={"headers": {"X": "1"}, "verify": False, "depth": 3})])
-    mgmt.set_sites([Site(name="www.example.com", settings={"verify": True, "auth": "secret"})])
+    mgmt.set_sites([Site(name="example.com", settings=SiteSettings(headers={"X": "1"}, verify=False, depth=3))])
+    mgmt.set_sites([Site(name="www.example.com", settings=SiteSettings(verify=True, auth="secret"))])
     mgmt.add([link("www.example.com:8080", etag='"e"', last_modified="yesterday"), link("z")])
     one, other = claimed(mgmt, crawler).links
     mgmt.report([archived(other)])
@@ -196,7 +196,7 @@ def test_details_tell_what_a_fetch_needs(mgmt: Mgmt, crawler: Lease) -> None:
     found = details[one.doc_id]
     assert (found.kind, found.url, found.claim) == (LinkKind.PAGE, "https://www.example.com:8080/0", 1)
     assert (found.etag, found.last_modified) == ('"e"', "yesterday")
-    assert found.site == {"headers": {"X": "1"}, "verify": True, "auth": "secret"}
+    assert found.site == SiteSettings(headers={"X": "1"}, verify=True, auth="secret", depth=3)
 
 
 # results
@@ -783,8 +783,10 @@ def test_nodes_tell_what_they_hold(engine: Engine, mgmt: Mgmt, crawler: Lease, b
 
 
 def test_sites_are_remembered_by_name(mgmt: Mgmt) -> None:
-    site = Site(name="b.com", scope="domains", seeds=["https://b.com/"], settings={"depth": 3, "headers": {"A": "é"}})
+    settings = SiteSettings(depth=3, include=("/docs/",), headers={"A": "é"})
+    site = Site(name="b.com", scope="domains", seeds=["https://b.com/"], settings=settings)
     mgmt.set_sites([site])
+    assert mgmt.table("site")[0]["settings"] == {"depth": 3, "include": ["/docs/"], "headers": "…"}
     mgmt.set_sites([Site(name="a.com", is_excluded=True)])
     assert mgmt.sites() == [Site(name="a.com", is_excluded=True), site]
     mgmt.set_sites([Site(name="b.com")])

@@ -17,8 +17,8 @@ from weft.linkindex.loaded import RawLink, load_page
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import Site
 from weft.model.domain import reversed_domain
+from weft.model.site import Site
 from weft.model.url import UrlRules
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table

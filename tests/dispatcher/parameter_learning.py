@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from weft.clock import ManualClock
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.discover import Discovery, Found
@@ -14,8 +16,8 @@ from weft.dispatcher.results import Fetched, Kind, after_fetch
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.work import LinkRound
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import Site
 from weft.model.domain import reversed_domain
+from weft.model.site import Site, SiteSettings
 from weft.model.url import UrlRules
 from weft.store.api import Batch, Store
 from weft.store.memory import MemoryStore
@@ -37,7 +39,9 @@ class Learning:
         self.dispatcher = Dispatcher(self.store, MemoryMgmt(self.clock), settings, self.clock)
 
     def say(self, **about: object) -> None:
-        self.scope = Scope([Site(name="test.com", scope="domains", settings=about)], self.settings)
+        self.scope = Scope(
+            [Site(name="test.com", scope="domains", settings=msgspec.convert(about, SiteSettings))], self.settings
+        )
 
     def fetch(self, target: str, text: int, kind: Kind = Kind.PAGE, host: str = "test.com", status: int = 200) -> None:
         self.clock.advance(1)

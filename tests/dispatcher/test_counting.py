@@ -13,7 +13,7 @@ from weft.dispatcher.records import Place
 from weft.dispatcher.remembered import Remembered
 from weft.dispatcher.segment import choose
 from weft.dispatcher.work import LinkRound
-from weft.mgmt.values import Site
+from weft.model.site import Site
 
 SETTINGS = DispatcherSettings(segment_size=4)
 X, Y, Z = (f"https://a.com/{name}" for name in "xyz")

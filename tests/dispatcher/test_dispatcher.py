@@ -31,15 +31,16 @@ from weft.dispatcher.records import (
     uri_of_new,
 )
 from weft.dispatcher.results import Fetched, Kind, after_fetch
-from weft.dispatcher.scope import Scope, web_host_of
+from weft.dispatcher.scope import Scope
 from weft.dispatcher.segment import choose
 from weft.dispatcher.traps import trap
 from weft.dispatcher.work import LinkRound
 from weft.errors import UsageError
 from weft.linkindex.keys import BASES
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import Site
 from weft.model.domain import reversed_domain
+from weft.model.host import web_host_of
+from weft.model.site import Site, SiteSettings
 from weft.model.url import UrlRules
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
@@ -181,7 +182,9 @@ def test_the_share_of_links_crawled_again(percentage: int, new: int, due: int, e
 
 
 def test_scope_is_never_left_and_refusals_have_a_reason() -> None:
-    crawl = Crawl(sites=[*SITES, Site(name="d.com", settings={"exclude": [r"/private/"], "include": [r"\.html$"]})])
+    crawl = Crawl(
+        sites=[*SITES, Site(name="d.com", settings=SiteSettings(exclude=(r"/private/",), include=(r"\.html$",)))]
+    )
     urls = [
         "https://www.a.com/",
         "https://www.b.com/",
@@ -224,7 +227,7 @@ def test_what_the_user_said_since_holds_when_links_are_chosen() -> None:
 
 
 def test_a_budget_bounds_the_links_that_are_ever_chosen() -> None:
-    crawl = Crawl(sites=[Site(name="a.com", scope="domains", settings={"budget": 3})])
+    crawl = Crawl(sites=[Site(name="a.com", scope="domains", settings=SiteSettings(budget=3))])
     crawl.discover(*(found(f"https://a.com/{n}") for n in range(9)))
     total = 0
     for _ in range(4):
@@ -331,17 +334,9 @@ def test_traps_are_told_by_their_shape(target: str, reason: str) -> None:
 
 
 def test_a_pattern_that_is_none_is_said() -> None:
-    scope = Scope([Site(name="a.com", settings={"exclude": ["("]})], SETTINGS)
+    scope = Scope([Site(name="a.com", settings=SiteSettings(exclude=("(",)))], SETTINGS)
     with pytest.raises(UsageError, match="is no pattern"):
         scope.judge(RULES.identify("https://a.com/"), 0)
-
-
-@pytest.mark.parametrize(
-    ("url", "host"),
-    [("https://a.com/x", "a.com"), ("http://a.com:8080/", "a.com:8080"), ("http://[::1]:81/", "[::1]:81")],
-)
-def test_the_web_host_names_a_port_that_is_not_the_schemes(url: str, host: str) -> None:
-    assert web_host_of(url) == host
 
 
 URLS = [f"https://{host}/{n}" for host in ("a.com", "www.a.com", "b.com", "x.org") for n in range(3)]

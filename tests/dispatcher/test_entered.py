@@ -7,8 +7,8 @@ from dispatcher_world import RULES, CrawlWorld, place_of
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher import entered
 from weft.dispatcher.records import Place
-from weft.mgmt.values import Site
 from weft.model.refusal import Refusal, RefusalKind
+from weft.model.site import Site
 
 SETTINGS = DispatcherSettings(max_domains=3)
 ANY = Site(name="*", scope="any")

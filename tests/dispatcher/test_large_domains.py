@@ -26,7 +26,7 @@ from weft.dispatcher.scope import Scope
 from weft.dispatcher.segment import choose
 from weft.dispatcher.work import LinkRound
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import Site
+from weft.model.site import Site
 from weft.store.rocksdb import RocksStore
 
 DAY = 86_400_000

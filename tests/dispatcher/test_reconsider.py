@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from dispatcher_world import CountingStore, CrawlWorld, place_of
 from hypothesis import settings as hypothesis_settings
@@ -12,7 +13,7 @@ from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher import reconsider, referenced, said
 from weft.dispatcher.discover import Found, refusal_of
 from weft.dispatcher.records import Place
-from weft.mgmt.values import Site
+from weft.model.site import Site, SiteSettings
 from weft.model.url import identity_of
 from weft.store.tables import Table
 
@@ -22,7 +23,7 @@ A = "https://a.com/"
 
 def site(name: str = "a.com", **about: object) -> Site:
     plain = {key: about.pop(key) for key in ("scope", "is_excluded") if key in about}
-    return Site(name=name, settings=about, **plain)
+    return Site(name=name, settings=msgspec.convert(about, SiteSettings), **plain)
 
 
 def numbered(count: int, host: str = "a.com") -> list[str]:
@@ -217,7 +218,7 @@ SITES = st.builds(
             "exclude": st.sampled_from([["/1"], ["/[12]"], []]),
             "include": st.sampled_from([["/[01]"], []]),
         },
-    ),
+    ).map(lambda some: msgspec.convert(some, SiteSettings)),
 )
 
 

@@ -19,8 +19,9 @@ from weft.dispatcher.results import Fetched, Kind, after_fetch
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.work import LinkRound
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import Reopen, Site
+from weft.mgmt.values import Reopen
 from weft.model.fetch_error import FetchError
+from weft.model.site import Site
 from weft.store.api import Batch
 from weft.store.rocksdb import RocksStore
 from weft.store.tables import Table

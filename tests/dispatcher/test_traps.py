@@ -24,9 +24,9 @@ from weft.intake.records import PageRefused, Record
 from weft.intake.responses import Reading, Responses
 from weft.intake.wat import read_wat
 from weft.linkindex.loaded import LoadedPage
-from weft.mgmt.values import Site
 from weft.model.domain import reversed_domain
 from weft.model.refusal import Refusal
+from weft.model.site import Site
 from weft.model.url import UrlRules
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore

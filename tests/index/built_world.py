@@ -21,8 +21,9 @@ from weft.index.parsing import reading_all, told_to_readers
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.verify import verify
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import NewLink, NodeType, Result, Site, WarcPosition
+from weft.mgmt.values import NewLink, NodeType, Result, WarcPosition
 from weft.model.domain import reversed_domain
+from weft.model.site import Site
 from weft.model.url import UrlRules
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table

@@ -14,7 +14,8 @@ from weft.dispatcher.scope import Scope
 from weft.errors import NotKnown
 from weft.index import handlers, markers
 from weft.index.handlers import HandledPage, Handlers
-from weft.mgmt.values import NewLink, Result, Site
+from weft.mgmt.values import NewLink, Result
+from weft.model.site import Site
 from weft.store.tables import Table
 
 

@@ -29,9 +29,9 @@ from weft.mgmt.values import (
     NodeType,
     Reopen,
     Result,
-    Site,
     WarcPosition,
 )
+from weft.model.site import Site, SiteSettings
 
 HOSTS = [f"h{n}.example" for n in range(5)]
 pages = st.tuples(st.sampled_from(HOSTS), st.integers(0, 5))
@@ -220,7 +220,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(host=st.sampled_from(HOSTS), verify=st.booleans())
     def set_site(self, host: str, verify: bool) -> None:
-        self.all(lambda mgmt: mgmt.set_sites([Site(name=host, settings={"verify": verify, "depth": 3})]))
+        self.all(lambda mgmt: mgmt.set_sites([Site(name=host, settings=SiteSettings(verify=verify, depth=3))]))
         self.all(lambda mgmt: mgmt.details([doc_id for doc_id, _ in self.claims]))
 
     @invariant()

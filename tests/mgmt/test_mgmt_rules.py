@@ -13,6 +13,7 @@ from weft.errors import TransitionRefused
 from weft.mgmt import rules, transitions
 from weft.mgmt.transitions import Cause
 from weft.mgmt.values import BuilderTask, LinkState, NodeState, Result, WarcPosition
+from weft.model.host import ADDRESS_SLOTS
 
 
 @given(st.lists(st.integers(1, 50), max_size=20), st.integers(0, 60))
@@ -27,7 +28,7 @@ def test_shares_are_fair_and_use_all_that_may_be_used(waiting: list[int], limit:
 
 @given(st.integers(1, 20), st.data())
 def test_parts_of_the_addresses_end_up_even_whatever_the_order_of_calls(count: int, data: st.DataObject) -> None:
-    owners: list[int | None] = [None] * rules.SLOTS
+    owners: list[int | None] = [None] * ADDRESS_SLOTS
     leaving: set[int] = set()
     crawlers = list(range(1, count + 1))
 
@@ -47,27 +48,9 @@ def test_parts_of_the_addresses_end_up_even_whatever_the_order_of_calls(count: i
     for _, me in itertools.product(range(4), crawlers):
         call(me)
     sizes = [owners.count(me) for me in crawlers]
-    assert sum(sizes) == rules.SLOTS
+    assert sum(sizes) == ADDRESS_SLOTS
     assert max(sizes) - min(sizes) <= 1
     assert not leaving
-
-
-def test_an_address_is_always_in_the_same_part() -> None:
-    assert rules.slot_of("192.0.2.1") == rules.slot_of("192.0.2.1") == 55
-    assert rules.slot_of("") == rules.NO_SLOT
-    assert {rules.slot_of(f"10.0.{n // 256}.{n % 256}") for n in range(5000)} == set(range(256))
-
-
-def test_sites_are_found_by_host_and_domain() -> None:
-    assert rules.site_names("www.example.co.uk:8080") == (
-        "example.co.uk",
-        "www.example.co.uk",
-        "www.example.co.uk:8080",
-    )
-    assert rules.site_names("example.com") == ("example.com",)
-    assert rules.site_names("[2001:db8::1]") == ("[2001:db8::1]",)
-    assert rules.site_names("[2001:db8::1]:81") == ("[2001:db8::1]", "[2001:db8::1]:81")
-    assert rules.host_in("https://a.com:81/b/c") == "a.com:81"
 
 
 @given(st.text(), st.text(), st.text(), st.text())

@@ -13,7 +13,8 @@ from warcio.archiveiterator import ArchiveIterator
 from webservers import ok, web_server
 
 from weft.archive.decode import DecodeLimits
-from weft.mgmt.values import LinkState, Site
+from weft.mgmt.values import LinkState
+from weft.model.site import Site, SiteSettings
 
 
 def warc_file(running):
@@ -260,7 +261,7 @@ def test_a_robots_txt_that_is_too_long_is_read_as_far_as_it_counts(tmp_path):
 
 
 def with_site(running, web, **settings):
-    running.links.mgmt.set_sites([Site(name=f"a.test:{web.port}", settings=settings)])
+    running.links.mgmt.set_sites([Site(name=f"a.test:{web.port}", settings=SiteSettings(**settings))])
 
 
 def test_site_headers_and_passwords_are_sent_but_not_archived(tmp_path):
@@ -286,11 +287,8 @@ def test_site_headers_and_passwords_are_sent_but_not_archived(tmp_path):
         {"headers": {"Host": "b.test"}},
         {"headers": {"X": "a\r\nY: b"}},
         {"headers": {"X Y": "a"}},
-        {"headers": ["X: y"]},
         {"auth": "nocolon"},
         {"proxy": "ftp://x"},
-        {"verify": "no"},
-        {"ca": 7},
     ],
 )
 def test_site_settings_that_cannot_be_used_are_an_error_of_their_own(tmp_path, settings):
@@ -307,7 +305,7 @@ def test_a_site_is_asked_through_its_proxy(tmp_path):
     async def scenario():
         async with web_server() as proxy, running_spider(tmp_path) as running:
             running.links.mgmt.set_sites(
-                [Site(name="intranet.test", settings={"proxy": f"http://127.0.0.1:{proxy.port}"})]
+                [Site(name="intranet.test", settings=SiteSettings(proxy=f"http://127.0.0.1:{proxy.port}"))]
             )
             proxy.answers("http://intranet.test/x", ok(b"through the proxy"))
             result = await running.fetch("http://intranet.test/x", ip="192.0.2.1")

@@ -11,7 +11,7 @@ from certificates import Authority
 from spiders import fast_settings, running_spider
 from webservers import web_server
 
-from weft.mgmt.values import Site
+from weft.model.site import Site, SiteSettings
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def authority(tmp_path_factory):
 async def fetched(tmp_path, context, settings=None, host="a.test", **site):
     async with web_server(context) as web, running_spider(tmp_path, settings) as running:
         if site:
-            running.links.mgmt.set_sites([Site(name=f"{host}:{web.port}", settings=site)])
+            running.links.mgmt.set_sites([Site(name=f"{host}:{web.port}", settings=SiteSettings(**site))])
         return await running.fetch(web.url("/", host))
 
 
@@ -67,7 +67,7 @@ def test_an_unverified_site_does_not_make_others_so(tmp_path, authority):
     async def scenario():
         context = authority.server("a.test", "b.test")
         async with web_server(context) as web, running_spider(tmp_path) as running:
-            running.links.mgmt.set_sites([Site(name=f"a.test:{web.port}", settings={"verify": False})])
+            running.links.mgmt.set_sites([Site(name=f"a.test:{web.port}", settings=SiteSettings(verify=False))])
             assert (await running.fetch(web.url("/1", "a.test"))).error == ""
             assert (await running.fetch(web.url("/2", "b.test"))).error == "tls"
             assert (await running.fetch(web.url("/3", "a.test"))).error == ""

@@ -10,7 +10,8 @@ from weft.config.crawl_sections import UrlserverSettings
 from weft.config.settings import settings_with
 from weft.errors import MgmtUnavailable
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import NodeType, Robots, Site
+from weft.mgmt.values import NodeType, Robots
+from weft.model.site import Site, SiteSettings
 from weft.model.url import UrlRules
 from weft.urlserver.desk import Clocks, Desk, RobotsPolicy
 from weft.urlserver.errands import Errands, RobotsAnswer
@@ -103,7 +104,7 @@ SITEMAPS = ("Sitemap: https://www.a.com/one.xml", "Sitemap: https://other.a.com/
         (Site(name="a.com", scope="domains"), ["https://www.a.com/one.xml", "https://other.a.com/two.xml"]),
         (Site(name="*", scope="any"), ["https://www.a.com/one.xml", "https://other.a.com/two.xml"]),
         (Site(name="a.com", is_excluded=True), []),
-        (Site(name="www.a.com", settings={"exclude": [r"\.xml$"]}), []),
+        (Site(name="www.a.com", settings=SiteSettings(exclude=(r"\.xml$",))), []),
         (Site(name="b.com"), []),
     ],
 )
@@ -114,7 +115,7 @@ def test_only_what_is_in_scope_becomes_a_link(site, expected):
 
 
 def test_a_sitemap_that_is_known_is_left_as_it_is_and_its_site_gives_the_priority():
-    story = Story(Site(name="www.a.com", settings={"priority": 7}))
+    story = Story(Site(name="www.a.com", settings=SiteSettings(priority=7)))
     story.settle(*SITEMAPS)
     story.settle(*SITEMAPS)
     story.read()

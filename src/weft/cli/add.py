@@ -8,22 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
-    from weft.mgmt.api import Mgmt
-    from weft.mgmt.values import NewLink
+    from weft.actions.seeds import SeedAdder
 
-_GROUP = 5000
-"""Links that are added in one transaction."""
 _LISTED = 20
 """Refusals that are named; the others are counted."""
-_SEEDS = 100
-"""Of a site that are remembered."""
 
 
 @command("add")
@@ -44,6 +38,8 @@ def add(context: click.Context, urls: tuple[str, ...], file: Path | None, scope:
 
     A URL that cannot be crawled is named, and the others are added all the same. URL - reads from standard input.
     """
+    from weft.actions.seeds import SeedAdder
+
     given = _given(urls, file)
     invocation = context.ensure_object(Invocation)
     from weft.config import starter
@@ -52,15 +48,24 @@ def add(context: click.Context, urls: tuple[str, ...], file: Path | None, scope:
         invocation.writer().close()
         click.echo(f"made {invocation.home.path}", err=True)
     with control_plane(invocation) as mgmt:
-        added = Adding(mgmt, invocation, scope)
-        for where, text in given:
-            added.offer(where, text)
-        added.finish()
+        added = SeedAdder(mgmt, rules_of(invocation.load().settings), scope)
+        add_seeds(added, given)
     if as_json:
         click.echo(json.dumps({"new": added.new, "known": added.known, "refused": added.refused}))
     else:
         click.echo(f"{added.new} new, {added.known} known already, {added.refused} refused")
     context.exit(2 if added.refused and not (added.new or added.known) else 0)
+
+
+def add_seeds(adder: SeedAdder, given: Iterable[tuple[str, str]]) -> None:
+    """Add (where it stands, text) pairs, naming the first ones that are refused."""
+    for where, text in given:
+        refused = adder.add(text)
+        if refused is not None and adder.refused <= _LISTED:
+            click.echo(f"weft: {where}{refused}", err=True)
+    adder.finish()
+    if adder.refused > _LISTED:
+        click.echo(f"weft: {adder.refused - _LISTED} more refused", err=True)
 
 
 def _given(urls: tuple[str, ...], file: Path | None) -> Iterator[tuple[str, str]]:
@@ -97,62 +102,3 @@ def _lines(file: Path) -> Iterable[tuple[str, str]]:
                     yield f"{file}:{number}: ", text
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
-
-
-class Adding:
-    """Adds URLs in groups, and the sites that they are the first of."""
-
-    def __init__(self, mgmt: Mgmt, invocation: Invocation, scope: str) -> None:
-        self._mgmt, self._scope = mgmt, scope
-        self._rules = rules_of(invocation.load().settings)
-        self._sites = {site.name: site for site in mgmt.sites()}
-        self._waiting: list[NewLink] = []
-        self._unknown: set[str] = set()
-        """Sites that the control plane does not have yet."""
-        self._grown: set[str] = set()
-        """Sites that have more seeds than it knows; told at the end, as they grow with every group."""
-        self.new = self.known = self.refused = 0
-
-    def offer(self, where: str, text: str) -> None:
-        from weft.dispatcher.scope import ANYWHERE, web_host_of
-        from weft.mgmt.values import NewLink
-        from weft.model.url import UrlRefused
-
-        try:
-            page = self._rules.identify_typed(text)
-        except UrlRefused as refused:
-            self.refused += 1
-            if self.refused <= _LISTED:
-                click.echo(f"weft: {where}{refused}", err=True)
-            return
-        host = web_host_of(page.url)
-        self._waiting.append(NewLink(page.uri, page.url, host))
-        name = {"hosts": host, "domains": page.domain, "any": ANYWHERE}[self._scope]
-        self._name_site(name, page.url)
-        if len(self._waiting) >= _GROUP:
-            self._flush()
-
-    def finish(self) -> None:
-        self._flush()
-        self._mgmt.set_sites([self._sites[name] for name in self._grown])
-        if self.refused > _LISTED:
-            click.echo(f"weft: {self.refused - _LISTED} more refused", err=True)
-
-    def _flush(self) -> None:
-        # Sites first: a link of no site is out of scope.
-        self._mgmt.set_sites([self._sites[name] for name in self._unknown])
-        new = self._mgmt.add(self._waiting)
-        self.new += new
-        self.known += len(self._waiting) - new
-        self._waiting, self._unknown = [], set()
-
-    def _name_site(self, name: str, seed: str) -> None:
-        from weft.mgmt.values import Site
-
-        site = self._sites.get(name)
-        if site is None:
-            self._sites[name] = Site(name=name, scope=self._scope, seeds=[seed])
-            self._unknown.add(name)
-        elif len(site.seeds) < _SEEDS and seed not in site.seeds:
-            self._sites[name] = msgspec.structs.replace(site, seeds=[*site.seeds, seed])
-            self._grown.add(name)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.add import Adding
+from weft.cli.add import add_seeds
 from weft.cli.control import control_plane
 from weft.cli.crawl_facts import Goal
-from weft.cli.invocation import Invocation, command
+from weft.cli.invocation import Invocation, command, rules_of
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def up(invocation: Invocation, spiders: int) -> None:
 
 
 def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
+    from weft.actions.seeds import SeedAdder
     from weft.config import starter
 
     invocation.load()
@@ -79,11 +80,9 @@ def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
         click.echo(f"made {invocation.home.path}", err=True)
     _refuse_a_home_in_use(invocation)
     with control_plane(invocation) as mgmt:
-        adding = Adding(mgmt, invocation, scope)
-        for url in urls:
-            adding.offer("", url)
-        adding.finish()
-        if adding.refused and adding.refused == len(urls):
+        seeds = SeedAdder(mgmt, rules_of(invocation.load().settings), scope)
+        add_seeds(seeds, (("", url) for url in urls))
+        if seeds.refused and seeds.refused == len(urls):
             raise UsageError("none of the URLs can be crawled")
         sites = mgmt.sites()
         if not sites:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from weft.config import Settings
     from weft.dispatcher.records import LinkRecord
     from weft.mgmt.api import Mgmt
-    from weft.mgmt.values import Site
     from weft.model.refusal import Refusal
+    from weft.model.site import Site
     from weft.model.url import PageUrl
     from weft.store.api import Reader
 
@@ -127,9 +127,8 @@ def _chain(reader: Reader, page: PageUrl, record: LinkRecord | None) -> list[dic
 
 def _budget(reader: Reader, site: Site | None) -> dict[str, int] | None:
     from weft.dispatcher.budgets import Budgets
-    from weft.dispatcher.scope import budget_of
 
-    budget = budget_of(site) if site else None
+    budget = site.settings.budget if site else None
     return None if site is None or budget is None else {"most": budget, "taken": Budgets(reader).taken(site.name)}
 
 

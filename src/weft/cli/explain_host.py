@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def host_facts(mgmt: Mgmt, settings: Settings, url: str) -> dict[str, Any]:
     """What the running URL servers say about the URL's host at this moment; `problem` if none answers."""
     from weft.clock import SystemClock
-    from weft.dispatcher.scope import web_host_of
+    from weft.model.host import web_host_of
     from weft.urlserver.asking import NoUrlServer, ask_host
     from weft.urlserver.words import host_words
 

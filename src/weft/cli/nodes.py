@@ -20,18 +20,18 @@ from weft.errors import NotKnown, UsageError
 @click.pass_obj
 def nodes(invocation: Invocation, ask: str | None, address: str | None, as_json: bool) -> None:
     """List weft's own processes: what they are, how they are, what they hold."""
+    from weft.actions.nodes import ask_nodes
     from weft.mgmt.values import NodeState
 
+    if ask and not address:
+        raise UsageError(f"--ask {ask} needs the address of a node")
     with control_plane(invocation) as mgmt:
-        found = [node for node in mgmt.nodes() if address in (None, node.address)]
-        if address and not found:
-            raise NotKnown(f"there is no node {address}")
-        if ask:
-            if not address:
-                raise UsageError(f"--ask {ask} needs the address of a node")
-            for node in found:
-                mgmt.ask(node.id, NodeState(ask))
-            found = [node for node in mgmt.nodes() if node.address == address]
+        if ask and address:
+            found = ask_nodes(mgmt, address, NodeState(ask))
+        else:
+            found = [node for node in mgmt.nodes() if address in (None, node.address)]
+    if address and not found:
+        raise NotKnown(f"there is no node {address}")
     if as_json:
         click.echo(msgspec.json.encode({"count": len(found), "items": found}))
         return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weft.clock import Clock
     from weft.config import Settings
     from weft.mgmt.api import Mgmt
-    from weft.mgmt.values import Site
+    from weft.model.site import Site
     from weft.model.url import PageUrl
     from weft.urlserver.desk import RobotsPolicy
     from weft.urlserver.service import UrlServer
@@ -96,7 +96,7 @@ def robots_policy(settings: Settings) -> RobotsPolicy:
 
 
 def sitemaps_in_scope(settings: Settings, mgmt: Mgmt, clock: Clock) -> Sitemaps:
-    from weft.dispatcher.scope import Scope, priority_of
+    from weft.dispatcher.scope import Scope
     from weft.urlserver.sitemaps import Sitemaps
 
     def judging(sites: Sequence[Site]) -> Judge:
@@ -104,7 +104,7 @@ def sitemaps_in_scope(settings: Settings, mgmt: Mgmt, clock: Clock) -> Sitemaps:
 
         def judge(page: PageUrl) -> int | None:
             site, refusal = scope.judge(page, depth=0)
-            return None if site is None or refusal else priority_of(site)
+            return None if site is None or refusal else site.settings.priority or 0
 
         return judge
 

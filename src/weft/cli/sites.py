@@ -1,9 +1,8 @@
-"""`weft sites`: what may be crawled, and what was said about it."""
+"""`weft sites`: what may be crawled, and the settings of each site."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -12,10 +11,7 @@ from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.tables import aligned
 from weft.errors import NotKnown, UsageError
-
-if TYPE_CHECKING:
-    from weft.mgmt.api import Mgmt
-    from weft.mgmt.values import Site
+from weft.model.site import SITE_KEYS, Site
 
 
 @command("sites")
@@ -27,8 +23,8 @@ if TYPE_CHECKING:
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help='Say something about the site (value in TOML): depth=3, budget=1000, priority=1, include=["/docs/"], '
-    'exclude=["\\\\?sort="], headers, auth, proxy, ca, verify. KEY= takes it back.',
+    help='Change a setting (value in TOML), such as depth=3 or include=["/docs/"]; KEY= removes it. '
+    f"Keys: {', '.join(SITE_KEYS)}.",
 )
 @as_json
 @click.pass_obj
@@ -44,91 +40,38 @@ def sites(
 
     NAME is a host, a domain, or * for anything.
     """
+    from weft.actions.sites import SiteChange, change_site
+
+    change = SiteChange(scope, is_excluded, dict(map(_setting, settings)))
     with control_plane(invocation) as mgmt:
-        if name and (scope or is_excluded is not None or settings):
-            _change_site(mgmt, name, scope, is_excluded, settings)
+        if name and change:
+            change_site(mgmt, name, change)
         found = [site for site in mgmt.sites() if name in (None, site.name)]
     if name and not found:
         raise NotKnown(f"{name} is no site; `weft add` makes sites, and `weft sites` lists them")
     if as_json:
-        shown = [_without_secrets(site) for site in found]
-        click.echo(msgspec.json.encode({"count": len(found), "items": shown}))
+        items = [{**msgspec.to_builtins(site), "settings": site.settings.shown()} for site in found]
+        click.echo(msgspec.json.encode({"count": len(found), "items": items}))
         return
-    rows = [
-        (
-            site.name,
-            site.scope,
-            "yes" if site.is_excluded else "no",
-            _spoken(_without_secrets(site).settings),
-            " ".join(site.seeds[:3]),
-        )
-        for site in found
-    ]
-    for line in aligned(("site", "scope", "excluded", "settings", "seeds"), rows, widest=60):
+    for line in aligned(("site", "scope", "excluded", "settings", "seeds"), list(map(_row, found)), widest=60):
         click.echo(line)
 
 
-_SECRETS = ("auth", "headers", "proxy")
-
-
-def _without_secrets(site: Site) -> Site:
-    shown = {key: "…" if key in _SECRETS else value for key, value in site.settings.items()}
-    return msgspec.structs.replace(site, settings=shown)
-
-
-def _spoken(settings: dict[str, object]) -> str:
-    return " ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())
-
-
-def _change_site(mgmt: Mgmt, name: str, scope: str | None, is_excluded: bool | None, settings: tuple[str, ...]) -> None:
-    from weft.mgmt.values import Site
-
-    site = next((site for site in mgmt.sites() if site.name == name), Site(name=name))
-    changed = {**site.settings}
-    for text in settings:
-        key, value = _setting(text)
-        changed.pop(key, None)
-        if value is not None:
-            changed[key] = value
-    mgmt.set_sites(
-        [
-            msgspec.structs.replace(
-                site,
-                scope=scope or site.scope,
-                is_excluded=site.is_excluded if is_excluded is None else is_excluded,
-                settings=changed,
-            )
-        ]
-    )
-
-
-_KINDS: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("depth", "budget", "priority"), int),
-    **dict.fromkeys(("include", "exclude", "keep_parameters", "drop_parameters"), list),
-    **dict.fromkeys(("auth", "proxy", "ca"), str),
-    "headers": dict,
-    "verify": bool,
-}
+def _row(site: Site) -> tuple[str, ...]:
+    settings = " ".join(f"{key}={json.dumps(value)}" for key, value in site.settings.shown().items())
+    return site.name, site.scope, "yes" if site.is_excluded else "no", settings, " ".join(site.seeds[:3])
 
 
 def _setting(text: str) -> tuple[str, object]:
-    import tomllib
-
-    from weft.dispatcher.scope import compiled
+    """The name and value of KEY=VALUE; bare text stands for itself, nothing for None."""
+    from weft.config.text import toml_value
 
     key, sign, value = text.partition("=")
-    if not sign or key not in _KINDS:
-        raise UsageError(f"--setting {text}: expected KEY=VALUE with one of {', '.join(_KINDS)}")
+    if not sign or key not in SITE_KEYS:
+        raise UsageError(f"--setting {key}: expected KEY=VALUE with one of {', '.join(SITE_KEYS)}")
     if not value:
         return key, None
     try:
-        read = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        read = value
-    if not isinstance(read, _KINDS[key]):
-        kind = _KINDS[key]
-        raise UsageError(f"--setting {text}: expected {getattr(kind, '__name__', kind)} in TOML")
-    if key in ("include", "exclude"):
-        for pattern in map(str, read if isinstance(read, list) else []):
-            compiled(pattern)
-    return key, read
+        return key, toml_value(value)
+    except ValueError:
+        return key, value

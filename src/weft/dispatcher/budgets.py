@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from weft.dispatcher.scope import budget_of
 from weft.linkindex.cells import Cells
-from weft.mgmt.values import Site
 from weft.model.refusal import Refusal, RefusalKind
+from weft.model.site import Site
 from weft.store.api import Column, Reader
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
@@ -26,7 +25,7 @@ class Budgets:
 
     def exhausted(self, site: Site) -> Refusal | None:
         """Why no new link of this site may be chosen now; None if one may."""
-        budget = budget_of(site)
+        budget = site.settings.budget
         if budget is None or self.taken(site.name) < budget:
             return None
         return Refusal(RefusalKind.BUDGET, f"{budget} links of {site.name} were crawled")

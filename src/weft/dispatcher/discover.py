@@ -19,9 +19,9 @@ from weft.dispatcher.traps import trap_after
 from weft.dispatcher.traps.hosts import host_of
 from weft.dispatcher.work import LinkRound
 from weft.linkindex.uncollected import uncollected
-from weft.mgmt.values import Site
 from weft.model.domain import Domain, plain_domain
 from weft.model.refusal import Refusal, RefusalKind
+from weft.model.site import Site
 from weft.model.url import PageUrl, Uri
 
 

@@ -19,14 +19,16 @@ from weft.dispatcher.parameters.holding import Holding
 from weft.dispatcher.reconsider import Reconsideration
 from weft.dispatcher.records import DOMAIN_ROW, WORK, Place, decode_work, list_row, split_listed, work_column
 from weft.dispatcher.said import Said
-from weft.dispatcher.scope import Scope, Verdict, priority_of, web_host_of
+from weft.dispatcher.scope import Scope, Verdict
 from weft.dispatcher.segment import Chosen, choose
 from weft.dispatcher.work import LinkRound
 from weft.linkindex.cells import Cells
 from weft.linkindex.keys import BASES
 from weft.mgmt.api import Links
-from weft.mgmt.values import Reopen, Site
+from weft.mgmt.values import Reopen
 from weft.model.domain import plain_domain, reversed_domain
+from weft.model.host import web_host_of
+from weft.model.site import Site
 from weft.model.url import PageUrl, Uri, domain_of
 from weft.store.api import Batch, Store
 from weft.store.tables import Table
@@ -128,7 +130,7 @@ class Dispatcher:
     def _take(self, turn: _Turn, domain: bytes, chosen: Chosen, site: Site | None) -> None:
         if site is not None and not chosen.record.fetched:
             turn.budgets.take(site)
-        priority = priority_of(site) if site else 0
+        priority = (site.settings.priority or 0) if site else 0
         turn.wanted += [_reopening(each, priority) for each in _given(turn.links, domain, chosen, turn.filtering)]
 
     def came(self, uris: Iterable[str]) -> None:

@@ -17,10 +17,11 @@ from typing import Final
 import msgspec
 
 from weft.config.crawl_sections import DispatcherSettings
-from weft.dispatcher.scope import ANYWHERE, Scope, domain_of_site
+from weft.dispatcher.scope import Scope
 from weft.linkindex.cells import Cells
-from weft.mgmt.values import Site
-from weft.model.domain import Domain, reversed_domain
+from weft.model.domain import reversed_domain
+from weft.model.host import domain_of_host
+from weft.model.site import ANYWHERE, Affects, Site
 from weft.store.api import Reader
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
@@ -33,7 +34,6 @@ SITES_A_STEP: Final = 1000
 _SETTINGS: Final = ""
 _SCHEDULE: Final = ("refresh", "segment", "outstanding", "learn", "rule")
 """How the names of settings begin that do not say which links are crawled at all."""
-_HEARD: Final = ("depth", "budget", "include", "exclude")
 
 
 class Said:
@@ -76,12 +76,12 @@ def key(family: bytes, qualifier: bytes) -> bytes:
 def _tasks(name: str, for_all: set[str]) -> Cells:
     if name in for_all:
         return {key(ALL, what): b"" for what in (HIDDEN, REFERENCED)}
-    domain = reversed_domain(Domain(domain_of_site(name))).encode()
+    domain = reversed_domain(domain_of_host(name)).encode()
     return {key(LOOK, what + domain): b"" for what in (HIDDEN, REFERENCED)}
 
 
 def _digest(site: Site) -> bytes:
-    heard = [site.scope, site.is_excluded, *(site.settings.get(name) for name in _HEARD)]
+    heard = [site.scope, site.is_excluded, *site.settings.of(Affects.SCOPE)]
     return blake2b(msgspec.json.encode(heard), digest_size=16).digest()
 
 

@@ -6,20 +6,15 @@ import re
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.traps import trap
 from weft.errors import UsageError
-from weft.mgmt.values import Site
-from weft.model.domain import Domain, registrable_domain, reversed_domain
+from weft.model.domain import Domain, reversed_domain
+from weft.model.host import domain_of_host, name_of, web_host_of
 from weft.model.refusal import Refusal, RefusalKind
+from weft.model.site import ANYWHERE, Site, SiteSettings
 from weft.model.url import PageUrl
-
-ANYWHERE = "*"
-"""The name of the site that stands for every domain."""
-
-_PORTS = {"http": 80, "https": 443}
 
 
 class Verdict(NamedTuple):
@@ -38,7 +33,7 @@ class Scope:
         self._settings = settings
         # A site covers the host that it is named after, unless it says otherwise.
         wider = [site for site in self._sites.values() if site.scope != "hosts" and site.name != ANYWHERE]
-        self._domains = {domain_of_site(site.name): site for site in wider}
+        self._domains: dict[str, Site] = {domain_of_host(site.name): site for site in wider}
         self._anywhere = self._sites.get(ANYWHERE) or next((site for site in wider if site.scope == "any"), None)
 
     @property
@@ -52,16 +47,17 @@ class Scope:
 
     @cached_property
     def _named_domains(self) -> frozenset[str]:
-        return frozenset(domain_of_site(name) for name in self._sites)
+        return frozenset(domain_of_host(name) for name in self._sites)
 
     @cached_property
     def priorities(self) -> dict[bytes, int]:
         """By how much the priority of a domain differs from what holds for most, where it does; lower goes first."""
-        usual = priority_of(self._anywhere) if self._anywhere else 0
+        usual = (self._anywhere.settings.priority or 0) if self._anywhere else 0
         lowest: dict[str, int] = {}
         for site in self._sites.values():
-            domain = domain_of_site(site.name)
-            lowest[domain] = min(priority_of(site), lowest.get(domain, priority_of(site)))
+            domain = domain_of_host(site.name)
+            priority = site.settings.priority or 0
+            lowest[domain] = min(priority, lowest.get(domain, priority))
         return {
             reversed_domain(Domain(domain)).encode(): priority - usual
             for domain, priority in lowest.items()
@@ -79,7 +75,7 @@ class Scope:
     def site_at(self, url: str, domain: str) -> Site | None:
         """The same, for a URL of a domain."""
         host = web_host_of(url)
-        found = self._sites.get(host) or self._sites.get(host.rpartition(":")[0] or host)
+        found = self._sites.get(host) or self._sites.get(name_of(host))
         return found or self._of_domain(domain) or self._anywhere
 
     def _of_domain(self, domain: str) -> Site | None:
@@ -97,41 +93,10 @@ class Scope:
         """Why a page of a site is not crawled; None if it is."""
         if site.is_excluded:
             return Refusal(RefusalKind.EXCLUDED, f"site {site.name}")
-        deepest = _number(site, "depth", self._settings.max_depth)
+        deepest = self._settings.max_depth if site.settings.depth is None else site.settings.depth
         if depth > deepest:
             return Refusal(RefusalKind.DEPTH, f"{depth} hops, over {deepest}")
-        return _pattern_refusal(site, page.url) or trap(_target(page.url), self._settings)
-
-
-def domain_of_site(name: str) -> str:
-    """The registrable domain that a site lies in; of the one that stands for all its own name."""
-    host = name.rpartition(":")[0] if ":" in name and not name.endswith("]") else name
-    return registrable_domain(host)
-
-
-def budget_of(site: Site) -> int | None:
-    """Links of a site that may ever be crawled; None: any number."""
-    budget = site.settings.get("budget")
-    return int(budget) if isinstance(budget, int) else None
-
-
-def priority_of(site: Site) -> int:
-    return _number(site, "priority", 0)
-
-
-def web_host_of(url: str) -> str:
-    """Host name, with the port unless it is the scheme's own."""
-    path = url.find("/", len("https://"))
-    return _web_host_of(url if path < 0 else url[:path])
-
-
-@lru_cache(maxsize=65_536)
-def _web_host_of(origin: str) -> str:
-    # Links of the same few hosts are asked for one after another.
-    parts = urlsplit(origin)
-    port = parts.port
-    name = parts.netloc.rpartition("@")[2].rsplit(":", 1)[0] if port else parts.netloc.rpartition("@")[2]
-    return f"{name}:{port}" if port and port != _PORTS[parts.scheme] else name
+        return _pattern_refusal(site.settings, page.url) or trap(_target(page.url), self._settings)
 
 
 def _target(url: str) -> str:
@@ -140,30 +105,17 @@ def _target(url: str) -> str:
     return url[begin:] if begin >= 0 else "/"
 
 
-def _number(site: Site, name: str, default: int) -> int:
-    value = site.settings.get(name)
-    return value if isinstance(value, int) else default
-
-
-def _pattern_refusal(site: Site, url: str) -> Refusal | None:
-    if not site.settings:
-        return None
-    for pattern in _patterns(site, "exclude"):
-        if pattern.search(url):
-            return Refusal(RefusalKind.PATTERN, f"excluded by {pattern.pattern!r}")
-    includes = _patterns(site, "include")
-    if includes and not any(pattern.search(url) for pattern in includes):
+def _pattern_refusal(settings: SiteSettings, url: str) -> Refusal | None:
+    for pattern in settings.exclude or ():
+        if _compiled(pattern).search(url):
+            return Refusal(RefusalKind.PATTERN, f"excluded by {pattern!r}")
+    if settings.include and not any(_compiled(pattern).search(url) for pattern in settings.include):
         return Refusal(RefusalKind.PATTERN, "included by none of the site's patterns")
     return None
 
 
-def _patterns(site: Site, name: str) -> list[re.Pattern[str]]:
-    given = site.settings.get(name)
-    return [compiled(text) for text in given] if isinstance(given, list) else []
-
-
 @lru_cache(maxsize=10_000)
-def compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:

@@ -30,8 +30,8 @@ from weft.mgmt.values import (
     Reopen,
     Result,
     Robots,
-    Site,
 )
+from weft.model.site import Site
 
 
 class Links(Protocol):

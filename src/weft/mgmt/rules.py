@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Final
-from zlib import crc32
 
 import msgspec
 
 from weft.mgmt.values import Health, NodeId, NodeState, Result
-from weft.model.domain import registrable_domain
 from weft.model.fetch_error import FetchError
+from weft.model.host import ADDRESS_SLOTS
 
 MOST_LOSSES: Final = 3
 """DONE without a stored result this often: the link is in error."""
@@ -21,13 +19,9 @@ MOST_LOST_LEASES: Final = 6
 MOST_BUILD_ERRORS: Final = 3
 RETRY_AFTER_MOST: Final = 24 * 3_600_000
 ROBOTS_AGE: Final = 24 * 3_600_000
-SLOTS: Final = 256
-NO_SLOT: Final = -1
-"""Where web hosts are whose address is not known yet: anybody may take them."""
 LINGER_MOST: Final = 1000
 """Links that one chunk made of finished links may have."""
 
-FETCH_SETTINGS: Final = ("headers", "auth", "proxy", "ca", "verify")
 
 TEXT_MOST: Final = 2_048
 LOCATION_MOST: Final = 16_000
@@ -46,16 +40,11 @@ def fair_shares(waiting: Sequence[int], limit: int) -> list[int]:
     return shares
 
 
-def slot_of(ip_key: str) -> int:
-    """The part of all addresses that this one is in."""
-    return crc32(ip_key.encode()) % SLOTS if ip_key else NO_SLOT
-
-
 def fair_quota(crawlers: Sequence[NodeId], me: NodeId) -> int:
     """How many parts are due to `me`; `crawlers` are all that live, in order of their ids."""
     if me not in crawlers:
         return 0
-    whole, rest = divmod(SLOTS, len(crawlers))
+    whole, rest = divmod(ADDRESS_SLOTS, len(crawlers))
     return whole + (crawlers.index(me) < rest)
 
 
@@ -90,27 +79,6 @@ def wants_work(state: NodeState, asked: NodeState) -> bool:
 def asked_after_register(asked: NodeState) -> NodeState:
     """A pause outlives a restart; a drain is over once the node is."""
     return NodeState.PAUSED if asked is NodeState.PAUSED else NodeState.ONLINE
-
-
-@lru_cache(maxsize=10_000)
-def site_names(web_host: str) -> tuple[str, ...]:
-    """The sites that a web host belongs to, the wider first."""
-    host = web_host.rpartition(":")[0] if web_host.rpartition(":")[2].isdecimal() else web_host
-    return tuple(dict.fromkeys((registrable_domain(host), host, web_host)))
-
-
-def fetch_settings(web_host: str, sites: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
-    """What a spider is told about a link's site; the narrower site wins, key by key."""
-    found: dict[str, object] = {}
-    for name in site_names(web_host):
-        settings = sites.get(name, {})
-        found.update({key: settings[key] for key in FETCH_SETTINGS if key in settings})
-    return found
-
-
-def host_in(url: str) -> str:
-    """The web host of a serialised URL, which has no userinfo and no default port."""
-    return url.split("/", 3)[2]
 
 
 def asked_again(result: Result, now: int) -> int:

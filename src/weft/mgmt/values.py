@@ -7,6 +7,8 @@ from typing import NewType
 
 import msgspec
 
+from weft.model.site import SiteSettings
+
 DocId = NewType("DocId", int)
 """A link's index: names it for good, also on the wire."""
 NodeId = NewType("NodeId", int)
@@ -82,8 +84,8 @@ class Details(msgspec.Struct, frozen=True):
     claim: int
     etag: str = ""
     last_modified: str = ""
-    site: dict[str, object] = {}
-    """Settings of the link's site that concern fetching: headers, auth, proxy, ca, verify."""
+    site: SiteSettings = SiteSettings()
+    """What is set for the link's site."""
 
 
 class WarcPosition(msgspec.Struct, frozen=True):
@@ -217,18 +219,6 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """Milliseconds since the last heartbeat."""
     holds: int
     """Links or chunks in its hands."""
-
-
-class Site(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user said about a site: a host or a registrable domain."""
-
-    name: str
-    scope: str = "hosts"
-    """hosts | domains | any"""
-    is_excluded: bool = False
-    seeds: list[str] = []
-    settings: dict[str, object] = {}
-    """priority, depth, include, exclude, budget, headers, auth, proxy, ca, verify, parameter rules kept or dropped."""
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):

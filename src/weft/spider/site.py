@@ -1,23 +1,13 @@
-"""What the user said about reaching one site: headers, a password, a proxy, certificates."""
+"""How a site is reached: what its settings add to a request and its connection."""
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from weft.errors import WeftError
-
-_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
-# libcurl takes a header without a value for one to leave out.
-_VALUE: Final = re.compile(r"[!-~](?:[ -~]{0,8190}[!-~])?")
-_PROXY: Final = re.compile(r"(?:https?|socks5h?)://[!-~]+")
-# What decides where a request ends, whom it is for, who asks, and what we can decode.
-_OURS: Final = frozenset(
-    {"host", "user-agent", "connection", "content-length", "transfer-encoding", "accept-encoding", "te", "upgrade"}
-)
+from weft.model.site import Affects, SiteSettings
 
 
 class SiteRefused(WeftError):  # noqa: N818 - an answer about the settings, not a fault
@@ -40,46 +30,18 @@ class SiteAccess:
 
 
 PLAIN: Final = SiteAccess()
+_NOTHING_SET: Final = SiteSettings()
 
 
-def access_of(site: Mapping[str, object]) -> SiteAccess:
-    """Read the fetch settings of a site; raises SiteRefused."""
-    if not site:
+def access_of(site: SiteSettings) -> SiteAccess:
+    """Raises SiteRefused for settings that were stored without a check."""
+    if site == _NOTHING_SET:
         return PLAIN
-    headers = [*_headers(site.get("headers", {})), *_authorization(site.get("auth", ""))]
-    verify = site.get("verify", True)
-    if not isinstance(verify, bool):
-        raise SiteRefused(f"verify: expected true or false, found {verify!r}")
-    return SiteAccess(tuple(headers), _proxy(site.get("proxy", "")), _text(site, "ca"), verify)
+    if problem := site.problem(Affects.FETCH):
+        raise SiteRefused(problem)
+    headers = [*(site.headers or {}).items(), *_authorization(site.auth)]
+    return SiteAccess(tuple(headers), site.proxy or "", site.ca or "", site.verify is not False)
 
 
-def _headers(given: object) -> list[tuple[str, str]]:
-    if not isinstance(given, Mapping):
-        raise SiteRefused("headers: expected a table of names and values")
-    for name, value in given.items():
-        if not isinstance(name, str) or not _NAME.fullmatch(name) or name.lower() in _OURS:
-            raise SiteRefused(f"headers: {name!r} cannot be set for a site")
-        if not isinstance(value, str) or not _VALUE.fullmatch(value):
-            raise SiteRefused(f"headers: the value of {name} is not a line of printable ASCII")
-    return [(str(name), str(value)) for name, value in given.items()]
-
-
-def _authorization(auth: object) -> list[tuple[str, str]]:
-    if not auth:
-        return []
-    if not isinstance(auth, str) or ":" not in auth:
-        raise SiteRefused('auth: expected "user:password"')
-    return [("Authorization", f"Basic {b64encode(auth.encode()).decode()}")]
-
-
-def _proxy(proxy: object) -> str:
-    if proxy and not (isinstance(proxy, str) and _PROXY.fullmatch(proxy)):
-        raise SiteRefused("proxy: expected a URL with the scheme http, https, socks5 or socks5h")
-    return str(proxy)
-
-
-def _text(site: Mapping[str, object], name: str) -> str:
-    value = site.get(name, "")
-    if not isinstance(value, str):
-        raise SiteRefused(f"{name}: expected text, found {value!r}")
-    return value
+def _authorization(auth: str | None) -> list[tuple[str, str]]:
+    return [("Authorization", f"Basic {b64encode(auth.encode()).decode()}")] if auth else []

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from zlib import crc32
 
+from weft.model.host import ADDRESS_SLOTS, slot_of
 from weft.urlserver.hosts import NEVER, Host, Ip
-
-PARTS = 256
-"""All addresses are divided into parts; each belongs to one URL server at a time."""
-
-
-def part_of(ip_key: str) -> int:
-    return crc32(ip_key.encode()) % PARTS
 
 
 class Addresses:
     def __init__(self, max_per_ip: int, ip_gap: int) -> None:
         self._max_per_ip, self._ip_gap = max_per_ip, ip_gap
-        self._quiet_since = [NEVER] * PARTS
+        self._quiet_since = [NEVER] * ADDRESS_SLOTS
         self._ips: dict[str, Ip] = {}
         self.crowded: set[str] = set()
         """Hosts to reject because too many links wait for their address; until half of them are gone."""
@@ -37,7 +30,7 @@ class Addresses:
         return self._quiet_since[part] < NEVER
 
     def is_ours(self, ip_key: str) -> bool:
-        return self.owns_part(part_of(ip_key))
+        return self.owns_part(slot_of(ip_key))
 
     def owns(self, ip: Ip) -> bool:
         return self._quiet_since[ip.part] < NEVER
@@ -93,5 +86,5 @@ class Addresses:
         return [host for ip in self._ips.values() if not self.owns(ip) for host in ip.hosts]
 
     def _meet(self, ip_key: str) -> Ip:
-        ip = self._ips[ip_key] = Ip(ip_key, part_of(ip_key))
+        ip = self._ips[ip_key] = Ip(ip_key, slot_of(ip_key))
         return ip

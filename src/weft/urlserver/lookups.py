@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 from weft.addresses.resolver import Failure, Resolved, Resolver
 from weft.model.fetch_error import FetchError
+from weft.model.host import name_of
 from weft.urlserver.life import Life
 from weft.urlserver.news import News, Place
-from weft.urlserver.placing import Placing, address_of, name_of
+from weft.urlserver.placing import Placing, address_of
 
 
 class Lookups:

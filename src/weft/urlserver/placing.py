@@ -8,6 +8,7 @@ from weft.addresses.static_hosts import StaticHosts
 from weft.config.crawl_sections import UrlserverSettings
 from weft.mgmt.values import Address
 from weft.model.fetch_error import FetchError
+from weft.model.host import name_of, port_of
 
 ERRORS = {
     Failure.REFUSED: FetchError.PRIVATE_ADDRESS,
@@ -31,17 +32,6 @@ class Placing:
     def port_refusal(self, web_host: str) -> str | None:
         port = port_of(web_host)
         return None if port is None else self._rules.is_port_refused(port)
-
-
-def name_of(web_host: str) -> str:
-    """The host without its port; an IPv6 address keeps its brackets."""
-    host, colon, port = web_host.rpartition(":")
-    return host if colon and port.isdecimal() else web_host
-
-
-def port_of(web_host: str) -> int | None:
-    _, colon, port = web_host.rpartition(":")
-    return int(port) if colon and port.isdecimal() else None
 
 
 def address_of(web_host: str, resolved: Resolved) -> Address:

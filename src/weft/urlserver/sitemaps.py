@@ -9,8 +9,9 @@ from typing import Final
 
 from weft.clock import Clock
 from weft.mgmt.api import Mgmt
-from weft.mgmt.rules import host_in
-from weft.mgmt.values import NewLink, Robots, Site
+from weft.mgmt.values import NewLink, Robots
+from weft.model.host import web_host_of
+from weft.model.site import Site
 from weft.model.url import PageUrl, UrlRefused, UrlRules
 from weft.robots.file import parse
 
@@ -67,7 +68,7 @@ class Sitemaps:
             return
         judge = self._fresh_judge()
         judged = ((page, judge(page)) for page in named)
-        links = [NewLink(page.uri, page.url, host_in(page.url), rank) for page, rank in judged if rank is not None]
+        links = [NewLink(page.uri, page.url, web_host_of(page.url), rank) for page, rank in judged if rank is not None]
         if links:
             self.mgmt.add(links)
 

@@ -22,8 +22,8 @@ from weft.dispatcher.parameters.query import (
 )
 from weft.dispatcher.parameters.rules import Reach, Rule
 from weft.dispatcher.parameters.votes import Pair, is_full
-from weft.mgmt.values import Site
 from weft.model.refusal import Refusal, RefusalKind
+from weft.model.site import Site
 from weft.model.url import PageUrl
 
 _STEPS: Final = 24
@@ -89,8 +89,9 @@ class Reduced(NamedTuple):
 
 
 def by_hand(site: Site | None) -> ByHand:
-    given = site.settings if site else {}
-    return ByHand(_names_in(given.get("keep_parameters")), _names_in(given.get("drop_parameters")))
+    if site is None:
+        return ByHand()
+    return ByHand(site.settings.keep_parameters or (), site.settings.drop_parameters or ())
 
 
 def reduce(page: PageUrl, rules: RuleSet) -> Reduced | None:
@@ -159,10 +160,6 @@ def _spelt(query: str, tokens: list[str], rules: RuleSet, *, has_changed: bool) 
         if as_written is not None and rule.covers((as_written,), context_of(form), ()):
             return next(iter(rule.stands), None), [rule]
     return as_written, []
-
-
-def _names_in(given: object) -> tuple[str, ...]:
-    return tuple(str(name) for name in given) if isinstance(given, list) else ()
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:

@@ -10,12 +10,13 @@ from weft.dispatcher.parameters import storage
 from weft.dispatcher.parameters.filtering import Reduced, by_hand
 from weft.dispatcher.parameters.learning import ParameterRound
 from weft.dispatcher.records import DOMAIN_ROW, LINK, LinkRecord, Place, decode_record
-from weft.dispatcher.scope import ANYWHERE, Scope
+from weft.dispatcher.scope import Scope
 from weft.dispatcher.work import LinkRound
 from weft.linkindex.cells import Cells
-from weft.mgmt.values import Site
-from weft.model.domain import registrable_domain, reversed_domain
+from weft.model.domain import reversed_domain
+from weft.model.host import domain_of_host
 from weft.model.refusal import RefusalKind
+from weft.model.site import ANYWHERE, Site
 from weft.model.url import PageUrl, identity_of
 from weft.store.api import Reader
 from weft.store.tables import Table
@@ -123,8 +124,7 @@ class HandRules:
     def _domains_of(self, name: str) -> list[bytes]:
         if name == ANYWHERE:
             return [row[len(DOMAIN_ROW) :] for row in self._reader.rows(Table.LINKS, DOMAIN_ROW)]
-        host = name.rpartition(":")[0] if ":" in name and not name.endswith("]") else name
-        return [reversed_domain(registrable_domain(host)).encode()]
+        return [reversed_domain(domain_of_host(name)).encode()]
 
 
 def _said(site: Site) -> bytes:

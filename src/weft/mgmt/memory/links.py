@@ -23,6 +23,7 @@ from weft.mgmt.values import (
     Reopen,
     Result,
 )
+from weft.model.site import settings_for
 
 
 class MemoryLinks(MemoryResults):
@@ -64,7 +65,7 @@ class MemoryLinks(MemoryResults):
                 link.claim,
                 link.etag,
                 link.last_modified,
-                rules.fetch_settings(link.web_host, sites),
+                settings_for(link.web_host, sites),
             )
             for link in links
             if link.state is LinkState.CRAWLING

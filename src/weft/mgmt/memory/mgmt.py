@@ -31,8 +31,9 @@ from weft.mgmt.values import (
     NodeType,
     Placement,
     Robots,
-    Site,
 )
+from weft.model.host import slot_of, web_host_of
+from weft.model.site import Site
 
 Twin = TypeVar("Twin", bound=type)
 
@@ -67,7 +68,7 @@ class MemoryMgmt(MemoryNodes):
         return {origin: link for origin, link in opened.items() if link is not None}
 
     def _open_robots(self, crawler: Lease, origin: str, url: str) -> ClaimedLink | None:
-        host = rules.host_in(url)
+        host = web_host_of(url)
         link = self._state.by_uri.get((LinkKind.ROBOTS, origin))
         if link is None:
             link = self._state.new_link(LinkKind.ROBOTS, origin, url, host)
@@ -90,7 +91,7 @@ class MemoryMgmt(MemoryNodes):
         for address in addresses:
             self._state.addresses[address.web_host] = address
             host = self._state.web_hosts.setdefault(address.web_host, WebHost(self._clock.now()))
-            host.slot = rules.slot_of(address.ip_key)
+            host.slot = slot_of(address.ip_key)
 
     def addresses(self, web_hosts: Sequence[str]) -> dict[str, Address]:
         return {host: self._state.addresses[host] for host in web_hosts if host in self._state.addresses}

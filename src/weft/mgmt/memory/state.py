@@ -6,7 +6,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
-from weft.mgmt.rules import NO_SLOT, SLOTS
 from weft.mgmt.values import (
     Address,
     BuilderTask,
@@ -22,8 +21,9 @@ from weft.mgmt.values import (
     NodeType,
     Result,
     Robots,
-    Site,
 )
+from weft.model.host import ADDRESS_SLOTS, NO_SLOT
+from weft.model.site import Site
 
 NOBODY: Final = NodeId(0)
 
@@ -113,7 +113,7 @@ class State:
     robots: dict[str, Robots] = field(default_factory=dict)
     addresses: dict[str, Address] = field(default_factory=dict)
     sites: dict[str, Site] = field(default_factory=dict)
-    slots: list[NodeId | None] = field(default_factory=lambda: [None] * SLOTS)
+    slots: list[NodeId | None] = field(default_factory=lambda: [None] * ADDRESS_SLOTS)
     leaving: set[int] = field(default_factory=set)
 
     def new_link(self, kind: LinkKind, uri: str, url: str, web_host: str) -> HeldLink:

@@ -49,7 +49,8 @@ _READERS: Final[Mapping[str, Callable[[State], Rows]]] = {
     ),
     "index_server": lambda state: ((placed.row, placed.chunk_id, placed.server) for placed in state.placements),
     "site": lambda state: (
-        (site.name, site.scope, site.is_excluded, site.seeds, site.settings) for _, site in sorted(state.sites.items())
+        (site.name, site.scope, site.is_excluded, site.seeds, site.settings.shown())
+        for _, site in sorted(state.sites.items())
     ),
     "robots": lambda state: (
         (one.origin, one.status, len(one.body), one.fetched, one.expires) for _, one in sorted(state.robots.items())

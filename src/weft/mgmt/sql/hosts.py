@@ -11,7 +11,9 @@ from weft.mgmt import rules
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.leases import alive
 from weft.mgmt.transitions import Cause, link_after
-from weft.mgmt.values import Address, ClaimedLink, Details, DocId, Lease, LinkKind, LinkState, NodeId, Robots, Site
+from weft.mgmt.values import Address, ClaimedLink, Details, DocId, Lease, LinkKind, LinkState, NodeId, Robots
+from weft.model.host import ADDRESS_SLOTS, site_names, slot_of, web_host_of
+from weft.model.site import Site, read_settings, settings_for
 
 _FIND_ROBOTS: Final = """
 SELECT uri, "index", link, state, node, claim FROM link
@@ -70,10 +72,10 @@ SHARING: Final = 3
 
 def details(tx: Transaction, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
     rows = [row for row in tx.rows(_TO_FETCH, ids=sorted(set(doc_ids))) if row[7] == LinkState.CRAWLING]
-    names = {name for row in rows for name in rules.site_names(row[6])}
-    sites = {name: msgspec.json.decode(text) for name, text in tx.rows(_SITES_NAMED, names=sorted(names))}
+    names = {name for row in rows for name in site_names(row[6])}
+    sites = {name: read_settings(text) for name, text in tx.rows(_SITES_NAMED, names=sorted(names))}
     return {
-        row[0]: Details(row[0], LinkKind(row[1]), *row[2:6], rules.fetch_settings(row[6], sites))  # type: ignore[call-arg]
+        row[0]: Details(row[0], LinkKind(row[1]), *row[2:6], settings_for(row[6], sites))  # type: ignore[call-arg]
         for row in rows
     }
 
@@ -82,7 +84,7 @@ def open_robots(tx: Transaction, crawler: Lease, urls: Mapping[str, str]) -> dic
     alive(tx, crawler)
     opened, changes = {}, []
     for origin, doc_id, url, state, node, claim in _robots_links(tx, urls):
-        wanted, host = urls[origin], rules.host_in(urls[origin])
+        wanted, host = urls[origin], web_host_of(urls[origin])
         is_crawling = state == LinkState.CRAWLING
         if is_crawling and node != crawler.node:
             continue
@@ -102,7 +104,7 @@ def _robots_links(tx: Transaction, urls: Mapping[str, str]) -> list[Row]:
     found = tx.rows(_FIND_ROBOTS, origins=sorted(urls)) if urls else []
     missing = sorted(urls.keys() - {row[0] for row in found})
     if missing:
-        tx.run(_NEW_ROBOTS, rows=[[origin, urls[origin], rules.host_in(urls[origin])] for origin in missing])
+        tx.run(_NEW_ROBOTS, rows=[[origin, urls[origin], web_host_of(urls[origin])] for origin in missing])
         found += tx.rows(_FIND_ROBOTS, origins=missing)
     return found
 
@@ -125,7 +127,7 @@ def save_addresses(tx: Transaction, addresses: Sequence[Address]) -> None:
     if not last:
         return
     tx.run(_SAVE_ADDRESSES, rows=[list(msgspec.structs.astuple(last[name])) for name in sorted(last)])
-    slots = [[name, rules.slot_of(last[name].ip_key)] for name in sorted(last)]
+    slots = [[name, slot_of(last[name].ip_key)] for name in sorted(last)]
     tx.run(_SAVE_SLOTS, rows=slots, now=tx.now)
 
 
@@ -154,7 +156,7 @@ def own_slots(tx: Transaction, crawler: Lease) -> frozenset[int]:
 def _owners(tx: Transaction) -> tuple[list[NodeId | None], set[int]]:
     rows = tx.rows(_ALL_SLOTS)
     if not rows:
-        tx.run(_MAKE_SLOTS, rows=[[number] for number in range(rules.SLOTS)])
+        tx.run(_MAKE_SLOTS, rows=[[number] for number in range(ADDRESS_SLOTS)])
         rows = tx.rows(_ALL_SLOTS)
     return [node for _, node, _ in rows], {number for number, _, is_leaving in rows if is_leaving}
 
@@ -166,7 +168,7 @@ def sites(tx: Transaction) -> list[Site]:
             scope=scope,
             is_excluded=bool(is_excluded),
             seeds=msgspec.json.decode(seeds),
-            settings=msgspec.json.decode(settings),
+            settings=read_settings(settings),
         )
         for name, scope, is_excluded, seeds, settings in tx.rows(_SITES)
     ]

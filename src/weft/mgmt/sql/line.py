@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from weft.mgmt import rules
 from weft.mgmt.sql.database import Transaction
 from weft.mgmt.values import NodeId
+from weft.model.host import ADDRESS_SLOTS, NO_SLOT
 
 _FIRST: Final = """
 SELECT web_host, pending, ready_at, slot FROM pending_host
@@ -49,13 +49,13 @@ class WaitingHost(NamedTuple):
 def open_slots(tx: Transaction, crawler: NodeId) -> set[int]:
     """All parts of the address space that no other crawler owns, and the one of hosts whose address is not known."""
     foreign = {number for (number,) in tx.rows(_FOREIGN_SLOTS, node=crawler)}
-    return set(range(rules.NO_SLOT, rules.SLOTS)) - foreign
+    return set(range(NO_SLOT, ADDRESS_SLOTS)) - foreign
 
 
 def first_in_line(tx: Transaction, crawler: NodeId, wanted: int, reject: Collection[str]) -> list[WaitingHost]:
     """Ready hosts in order, rejected ones among them, until `wanted` are not rejected or there are no more."""
     slots = open_slots(tx, crawler)
-    look = _whole_line(tx) if len(slots) > rules.SLOTS else _lines_of(tx, slots)
+    look = _whole_line(tx) if len(slots) > ADDRESS_SLOTS else _lines_of(tx, slots)
     most = wanted
     while True:
         line, is_all = look(most)
@@ -83,7 +83,7 @@ def _lines_of(tx: Transaction, slots: Iterable[int]) -> Look:
 
     def look(most: int) -> tuple[list[WaitingHost], bool]:
         # Hosts whose address is unknown are all in one slot.
-        each = {slot: most if slot == rules.NO_SLOT else 4 * most // len(seen) + 4 for slot in cut}
+        each = {slot: most if slot == NO_SLOT else 4 * most // len(seen) + 4 for slot in cut}
         given = [[slot, tx.now, each[slot]] for slot in sorted(cut)]
         seen.update({slot: [] for slot in cut})
         for row in tx.each(_FIRST_OF_SLOT, "slot:int now:int most:int", given):

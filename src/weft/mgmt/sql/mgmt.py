@@ -38,8 +38,8 @@ from weft.mgmt.values import (
     Reopen,
     Result,
     Robots,
-    Site,
 )
+from weft.model.site import Site
 
 T = TypeVar("T")
 P = ParamSpec("P")

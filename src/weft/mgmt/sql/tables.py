@@ -13,6 +13,7 @@ from weft.mgmt.relations import DOCUMENTED, RELATIONS, TASKS
 from weft.mgmt.sql.database import Transaction
 from weft.mgmt.sql.nodes import nodes
 from weft.mgmt.values import Counts, LinkState, Node, NodeState
+from weft.model.site import read_settings
 
 _TALLIES: Final = "SELECT name, sum(count) FROM tally GROUP BY name"
 # Each is found by an index that holds only such rows: the cost follows what is open, not what there ever was.
@@ -67,5 +68,6 @@ def _hosts(found: list[Node]) -> list[dict[str, object]]:
 
 
 def _site(row: dict[str, object]) -> dict[str, object]:
-    lists = {key: msgspec.json.decode(str(row[key])) for key in ("seeds", "settings")}
-    return {**row, **lists, "is_excluded": bool(row["is_excluded"])}
+    seeds = msgspec.json.decode(str(row["seeds"]))
+    settings = read_settings(str(row["settings"])).shown()
+    return {**row, "seeds": seeds, "settings": settings, "is_excluded": bool(row["is_excluded"])}

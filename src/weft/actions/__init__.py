@@ -1,0 +1,1 @@
+"""What people can have weft do: the same for a command, the web app and Python."""

@@ -1,0 +1,40 @@
+"""Changing what may be crawled and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from weft.mgmt.api import Mgmt
+from weft.model.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class SiteChange:
+    """What becomes different about a site; None leaves a part as it is."""
+
+    scope: str | None = None
+    is_excluded: bool | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Values by name; None takes a setting back."""
+
+    def __bool__(self) -> bool:
+        return self != SiteChange()
+
+
+def change_site(mgmt: Mgmt, name: str, change: SiteChange) -> Site:
+    """Change a site, or make one of this name. Raises UsageError for a setting that cannot be; then nothing changes."""
+    site = next((site for site in mgmt.sites() if site.name == name), Site(name=name))
+    settings = site.settings
+    for key, value in change.settings.items():
+        settings = settings.with_setting(key, value)
+    changed = msgspec.structs.replace(
+        site,
+        scope=change.scope or site.scope,
+        is_excluded=site.is_excluded if change.is_excluded is None else change.is_excluded,
+        settings=settings,
+    )
+    mgmt.set_sites([changed])
+    return changed
