@@ -20,10 +20,9 @@ def open(home: str | Path | None = None) -> Index:  # noqa: A001 - `weft.open(ho
     from weft.config import load
     from weft.home import Home, chosen_home
     from weft.model.url import UrlRules
-    from weft.store.embedded import embedded
-    from weft.store.rocksdb import RocksReader
+    from weft.store.open import open_reader
 
     place = (Home(Path(home)) if home is not None else chosen_home(os.environ)).require()
     settings = load(place.path, os.environ, []).settings
-    reader = RocksReader(place.store, embedded(settings.store))
+    reader = open_reader(place.store, settings.store)
     return Index(reader, UrlRules(settings.url.strip, settings.url.max_length))

@@ -36,18 +36,18 @@ def sample() -> None:
     Everything happens in a temporary home, which is gone afterwards.
     """
     from weft.config import starter
-    from weft.config.index_sections import IndexSettings
+    from weft.config.index_sections import IndexSettings, StoreSettings
     from weft.demo.sample import drawn, fluo_lines, query_lines, sample_pages
     from weft.linkindex.pipeline import LinkIndex
-    from weft.store.rocksdb import RocksReader, RocksStore
+    from weft.store.open import open_reader, open_store
 
     with tempfile.TemporaryDirectory(prefix="weft-demo-") as directory:
         home = Home(Path(directory))
         home.make(starter())
-        with RocksStore(home.store) as store:
+        with open_store(home.store, StoreSettings()) as store:
             applied = LinkIndex(store, IndexSettings()).apply(sample_pages())
         click.echo(f"Loaded {applied.changed} pages with {applied.links} references into {home.path}.")
-        with RocksReader(home.store) as reader:
+        with open_reader(home.store, StoreSettings()) as reader:
             for title, lines in (("Fluo table", fluo_lines(reader)), ("Query table", query_lines(reader))):
                 click.echo(f"\n{title}\n")
                 for line in drawn(lines):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from weft.answers.index import Index
     from weft.config import Loaded, Settings
     from weft.model.url import UrlRules
-    from weft.store.rocksdb import RocksReader, RocksStore
+    from weft.store.api import Reader, Store
 
 
 @dataclass(slots=True)
@@ -35,12 +35,11 @@ class Invocation:
 
         return load(self.home.path, os.environ, self.sets)
 
-    def reader(self) -> RocksReader:
+    def reader(self) -> Reader:
         """The store of an existing home, to read from."""
-        from weft.store.embedded import embedded
-        from weft.store.rocksdb import RocksReader
+        from weft.store.open import open_reader
 
-        return RocksReader(self.home.require().store, embedded(self.load().settings.store))
+        return open_reader(self.home.require().store, self.load().settings.store)
 
     def index(self) -> Index:
         """The answers of an existing home."""
@@ -48,12 +47,11 @@ class Invocation:
 
         return Index(self.reader(), rules_of(self.load().settings))
 
-    def writer(self) -> RocksStore:
+    def writer(self) -> Store:
         """The store of an existing home, as its one writer."""
-        from weft.store.embedded import embedded
-        from weft.store.rocksdb import RocksStore
+        from weft.store.open import open_store
 
-        return RocksStore(self.home.require().store, embedded(self.load().settings.store))
+        return open_store(self.home.require().store, self.load().settings.store)
 
 
 def _take_home(context: click.Context, _: click.Parameter, value: Path | None) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from weft.config import Settings
     from weft.index.bulk_import import BulkImporter
     from weft.intake.reading import PageReader
-    from weft.store.rocksdb import RocksStore
+    from weft.store.api import Store
 
 
 class Wishes(NamedTuple):
@@ -111,20 +111,28 @@ def _load(invocation: Invocation, sources: list[Source], wishes: Wishes) -> Repo
     return importer.report
 
 
-def _is_bulk(store: RocksStore, sources: list[Source], wishes: Wishes, settings: Settings) -> bool:
+def _is_bulk(store: Store, sources: list[Source], wishes: Wishes, settings: Settings) -> bool:
     from weft.linkindex.bulk import is_empty
+    from weft.store.api import BulkStore
 
     if wishes.bulk is not None or wishes.rate is not None:
         return bool(wishes.bulk)
-    return is_empty(store) and sum(source.size or 0 for source in sources) >= settings.index.bulk_bytes
+    return (
+        isinstance(store, BulkStore)
+        and is_empty(store)
+        and sum(source.size or 0 for source in sources) >= settings.index.bulk_bytes
+    )
 
 
 def _load_in_bulk(
-    invocation: Invocation, store: RocksStore, reader: PageReader, sources: list[Source], wishes: Wishes, now: int
+    invocation: Invocation, store: Store, reader: PageReader, sources: list[Source], wishes: Wishes, now: int
 ) -> Report:
     from weft.index.bulk_import import BulkImporter
     from weft.linkindex.bulk import BulkBuild
+    from weft.store.api import BulkStore
 
+    if not isinstance(store, BulkStore):
+        raise UsageError("--bulk: the engine of this store takes pages in one by one; expected --incremental")
     settings = invocation.load().settings
     with invocation.home.workplace() as place, BulkBuild(store, settings.index, place) as build:
         importer = BulkImporter(build, reader, now)
