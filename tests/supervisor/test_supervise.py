@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from weft.answers.disk import Disk, look_at_disk, size
 from weft.cli import roles as role_logs
 from weft.supervisor import child as children
 from weft.supervisor.child import Child, Role, RoleRefused
-from weft.supervisor.disk import Disk, look_at_disk, size
 from weft.supervisor.supervise import Supervisor
 
 PATIENCE = 60.0

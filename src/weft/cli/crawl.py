@@ -15,9 +15,9 @@ from weft.cli.invocation import Invocation, command, rules_of
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
+    from weft.answers.crawl_progress import CrawlProgress
     from weft.cli.dashboard import View
     from weft.supervisor.child import Role
-    from weft.supervisor.progress import Progress
 
 _LOOK_EVERY = 0.5
 
@@ -97,21 +97,22 @@ def _refuse_a_home_in_use(invocation: Invocation) -> None:
 
 
 def _run(invocation: Invocation, roles: list[Role], goal: Goal, *, is_endless: bool) -> str:
-    from weft.cli.crawl_summary import summary
+    from weft.answers.crawl_progress import CrawlProgress
+    from weft.answers.crawl_summary import crawl_summary
+    from weft.cli.crawl_summary import summary_lines
     from weft.cli.dashboard import view_for
-    from weft.supervisor.progress import Progress
     from weft.supervisor.supervise import Supervisor
 
     home, settings = invocation.home.path.resolve(), invocation.load().settings
     with control_plane(invocation) as mgmt:
-        progress = Progress(mgmt, home, home / settings.spider.warc_dir, settings.spider.min_free)
+        progress = CrawlProgress(mgmt, home, home / settings.spider.warc_dir, settings.spider.min_free)
         view = view_for(sys.stdout, progress, goal)
         supervisor = Supervisor(roles, home / "logs", view.say)
         watch = _Watch(progress, view, goal, is_endless=is_endless)
         with view:
             reason = supervisor.run(watch.is_over, watch.show)
         progress.look()
-        for line in summary(progress, mgmt, reason, home, settings.dispatcher):
+        for line in summary_lines(crawl_summary(progress, mgmt, reason, settings.dispatcher), home):
             click.echo(line)
     return reason
 
@@ -119,7 +120,7 @@ def _run(invocation: Invocation, roles: list[Role], goal: Goal, *, is_endless: b
 class _Watch:
     """Looks now and then, not at every turn of the supervisor."""
 
-    def __init__(self, progress: Progress, view: View, goal: Goal, *, is_endless: bool) -> None:
+    def __init__(self, progress: CrawlProgress, view: View, goal: Goal, *, is_endless: bool) -> None:
         self._progress, self._view, self._goal = progress, view, goal
         self._is_endless, self._looked, self._was_low = is_endless, 0.0, False
 

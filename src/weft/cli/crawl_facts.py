@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from weft.supervisor.progress import Progress
+    from weft.answers.crawl_progress import CrawlProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Goal:
     pages: int | None = None
     seconds: float | None = None
 
-    def share_done(self, progress: Progress) -> float | None:
+    def share_done(self, progress: CrawlProgress) -> float | None:
         shares = []
         if self.pages is not None:
             shares.append(progress.total("pages") / self.pages)
@@ -25,7 +25,7 @@ class Goal:
             shares.append(progress.seconds / self.seconds)
         return min(1.0, max(shares)) if shares else None
 
-    def time_left(self, progress: Progress) -> str:
+    def time_left(self, progress: CrawlProgress) -> str:
         known = []
         if self.seconds is not None:
             known.append(max(0.0, self.seconds - progress.seconds))
@@ -44,7 +44,7 @@ class Fact(NamedTuple):
     is_bad: bool = False
 
 
-def facts_of(progress: Progress, goal: Goal) -> list[Fact]:
+def facts_of(progress: CrawlProgress, goal: Goal) -> list[Fact]:
     pages, seconds = progress.total("pages"), max(progress.seconds, 0.001)
     facts = [
         Fact("pages", f"{pages:,} in {duration(seconds)}, {progress.rate:.1f}/s lately, {pages / seconds:.1f}/s in all")
@@ -65,17 +65,17 @@ def facts_of(progress: Progress, goal: Goal) -> list[Fact]:
     return facts
 
 
-def in_one_line(progress: Progress, goal: Goal) -> str:
+def in_one_line(progress: CrawlProgress, goal: Goal) -> str:
     return "  ".join(f"{fact.name} {fact.value}" for fact in facts_of(progress, goal))
 
 
-def _found(progress: Progress) -> str:
+def _found(progress: CrawlProgress) -> str:
     refused = progress.refused()
     left_out = f"; left out: {counted(refused)}" if any(refused.values()) else ""
     return f"{progress.total('discovered'):,} links{left_out}"
 
 
-def _queues(progress: Progress) -> list[Fact]:
+def _queues(progress: CrawlProgress) -> list[Fact]:
     facts = progress.urlserver
     if not facts:
         return []

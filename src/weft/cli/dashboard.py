@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-    from weft.supervisor.progress import Progress
+    from weft.answers.crawl_progress import CrawlProgress
 
 _LINE_EVERY = 5.0
 _BARS = "▁▂▃▄▅▆▇█"
@@ -28,7 +28,7 @@ class View(Protocol):
     def show(self) -> None: ...
 
 
-def view_for(stream: IO[str], progress: Progress, goal: Goal) -> View:
+def view_for(stream: IO[str], progress: CrawlProgress, goal: Goal) -> View:
     if stream.isatty():
         return LiveView(progress, goal)
     return LineView(progress, goal)
@@ -37,7 +37,7 @@ def view_for(stream: IO[str], progress: Progress, goal: Goal) -> View:
 class LineView:
     """For pipes and logs."""
 
-    def __init__(self, progress: Progress, goal: Goal) -> None:
+    def __init__(self, progress: CrawlProgress, goal: Goal) -> None:
         self._progress, self._goal, self._shown = progress, goal, time.monotonic()
 
     def __enter__(self) -> Self:
@@ -58,7 +58,7 @@ class LineView:
 class LiveView:
     """For people. Drawn when there is news, by nobody in between."""
 
-    def __init__(self, progress: Progress, goal: Goal, console: Console | None = None) -> None:
+    def __init__(self, progress: CrawlProgress, goal: Goal, console: Console | None = None) -> None:
         self._progress, self._goal, self._console = progress, goal, console
         self._said: list[str] = []
         self._live: Live

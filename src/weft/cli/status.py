@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from weft.answers.disk import Disk
 from weft.answers.objects import moment
 from weft.cli.control import control_plane
 from weft.cli.crawl_facts import counted
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.tables import aligned
 from weft.errors import UsageError
-from weft.supervisor.disk import Disk
 
 if TYPE_CHECKING:
-    from weft.config import Settings
+    from weft.answers.status import Status
     from weft.mgmt.api import Mgmt
-    from weft.mgmt.values import Node
 
 _ROWS = 10
 
@@ -33,6 +31,8 @@ _ROWS = 10
 @click.pass_obj
 def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> None:
     """Print links by state, chunks by task, nodes, and how fresh the index is."""
+    from weft.answers.status import status
+
     if tables and queues:
         raise UsageError("--tables and --queues show different things; expected one of them")
     if queues:
@@ -42,77 +42,44 @@ def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> No
         if tables:
             _show_tables(mgmt, as_json)
             return
-        facts = status_facts(mgmt, invocation.home.path, invocation.load().settings)
+        found = status(mgmt, invocation.home.path, invocation.load().settings)
     if as_json:
-        click.echo(msgspec.json.encode(facts))
+        click.echo(msgspec.json.encode(found))
         return
-    for line in spoken(facts):
+    for line in status_lines(found):
         click.echo(line)
 
 
-def status_facts(mgmt: Mgmt, home: Path, settings: Settings) -> dict[str, Any]:
-    """Everything that a status says, for people and programs alike."""
-    from weft.status_file import last_status, read_status
-    from weft.supervisor.disk import look_at_disk
-
-    counts, index = mgmt.counts(), last_status(home, "index") or {}
-    disk = look_at_disk(home / settings.spider.warc_dir, settings.spider.min_free)
-    running = [role for role in ("index", "urlserver") if read_status(home, role)]
-    running += ["spider"] if any(node.type == "Spider" and _is_up(node) for node in mgmt.nodes()) else []
-    return {
-        "running": running,
-        "links": counts.links,
-        "chunks": counts.chunks,
-        "errors": counts.errors,
-        "refused": index.get("refused", {}),
-        "oldest_lease": counts.oldest_lease,
-        "nodes": msgspec.to_builtins(mgmt.nodes()),
-        "freshness": index.get("freshness", {"p50": None, "p99": None}),
-        "rate": index.get("rate", 0.0) if "index" in running else 0.0,
-        "told": index.get("at"),
-        "disk": {"free": disk.free, "min_free": disk.least, "is_low": disk.is_low},
-        "index": {name: index.get(name) for name in ("pages", "links", "discovered", "given", "outstanding")},
-    }
-
-
-def _is_up(node: Node) -> bool:
-    return node.state in ("online", "paused") and node.health == "healthy"
-
-
-def spoken(facts: dict[str, Any]) -> list[str]:
+def status_lines(found: Status) -> list[str]:
     lines = [
-        f"runs     {', '.join(facts['running']) or 'nothing: no role of this home is running'}",
-        f"links    {counted(facts['links'])}",
-        f"chunks   {counted(facts['chunks'])}",
+        f"runs     {', '.join(found.running) or 'nothing: no role of this home is running'}",
+        f"links    {counted(found.links)}",
+        f"chunks   {counted(found.chunks)}",
     ]
     lines += [
-        f"{name:9}{counted(facts[key])}" for name, key in (("errors", "errors"), ("left out", "refused")) if facts[key]
+        f"{name:9}{counted(some)}" for name, some in (("errors", found.errors), ("left out", found.refused)) if some
     ]
-    lines += _figures_of_the_index(facts)
-    if facts["disk"]["is_low"]:
-        lines.append(f"disk     {Disk(facts['disk']['free'], facts['disk']['min_free'])}")
-    if facts["oldest_lease"] is not None:
-        lines.append(f"oldest   a node that holds work was last heard {facts['oldest_lease'] / 1000:.0f} s ago")
-    rows = [
-        (node["address"], node["type"], node["state"], node["health"], str(node["holds"])) for node in facts["nodes"]
-    ]
+    lines += _index_lines(found)
+    if found.disk.is_low:
+        lines.append(f"disk     {Disk(found.disk.free, found.disk.min_free)}")
+    if found.oldest_lease is not None:
+        lines.append(f"oldest   a node that holds work was last heard {found.oldest_lease / 1000:.0f} s ago")
+    rows = [(node.address, node.type, node.state, node.health, str(node.holds)) for node in found.nodes]
     if rows:
         lines += ["", *aligned(("node", "type", "state", "health", "holds"), rows)]
     return lines
 
 
-def _figures_of_the_index(facts: dict[str, Any]) -> list[str]:
-    """What the index process tells; of one that is gone, what it told last."""
-    index, fresh = facts["index"], facts["freshness"]
-    if index["pages"] is None:
+def _index_lines(found: Status) -> list[str]:
+    """The figures of the index process; of one that is gone, its last ones."""
+    if found.index.pages is None:
         return []
-    is_running = "index" in facts["running"]
-    when = (
-        f"{facts['rate']:.1f}/s lately" if is_running else f"by the last run, until {moment(int(facts['told'] * 1000))}"
-    )
-    lines = [f"pages    {index['pages']:,}, {when}"]
-    if fresh["p50"] is not None:
-        lines.append(f"fresh    {fresh['p50']:.1f} s from fetch to answer (p99 {fresh['p99']:.1f} s)")
+    until = f"by the last run, until {moment(int((found.told or 0) * 1000))}"
+    when = f"{found.rate:.1f}/s lately" if "index" in found.running else until
+    lines = [f"pages    {found.index.pages:,}, {when}"]
+    fresh = found.freshness
+    if fresh.p50 is not None and fresh.p99 is not None:
+        lines.append(f"fresh    {fresh.p50:.1f} s from fetch to answer (p99 {fresh.p99:.1f} s)")
     return lines
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from weft.answers.disk import Disk, look_at_disk
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import Counts
 from weft.status_file import last_status, read_status
-from weft.supervisor.disk import Disk, look_at_disk
 
 _QUIET: Final = 2.5
 """Seconds without any work anywhere, after which a crawl has come to its end."""
@@ -20,7 +20,7 @@ _SUMMED: Final = ("pages", "links", "discovered", "results")
 
 
 @dataclass
-class Progress:
+class CrawlProgress:
     """What is known of a running crawl."""
 
     mgmt: Mgmt

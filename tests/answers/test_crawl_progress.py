@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from weft.answers import crawl_progress
+from weft.answers.crawl_progress import CrawlProgress
 from weft.cli.crawl_facts import Goal, in_one_line
 from weft.cli.dashboard import LiveView, sparkline
 from weft.clock import ManualClock
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NewLink
 from weft.status_file import last_status, read_status, write_status
-from weft.supervisor import progress as of_progress
-from weft.supervisor.progress import Progress
 
 FACTS = {
     "pages": 120,
@@ -30,11 +30,11 @@ QUEUES = {"state": "online", "taken": 12, "queued": 80, "spiders": [{"address": 
 
 
 @pytest.fixture
-def progress(tmp_path: Path) -> Progress:
-    return Progress(MemoryMgmt(ManualClock(1_000)), tmp_path, tmp_path / "warc", least_free=0)
+def progress(tmp_path: Path) -> CrawlProgress:
+    return CrawlProgress(MemoryMgmt(ManualClock(1_000)), tmp_path, tmp_path / "warc", least_free=0)
 
 
-def test_pages_are_summed_over_the_processes_that_loaded_them(progress: Progress) -> None:
+def test_pages_are_summed_over_the_processes_that_loaded_them(progress: CrawlProgress) -> None:
     for pid, pages in ((1, 10), (1, 30), (2, 5)):
         write_status(progress.home, "index", {**FACTS, "pid": pid, "pages": pages})
         progress.look()
@@ -42,13 +42,13 @@ def test_pages_are_summed_over_the_processes_that_loaded_them(progress: Progress
     assert progress.refused() == {"out of scope": 14, "depth": 4}
 
 
-def test_what_an_earlier_crawl_told_does_not_count(progress: Progress) -> None:
+def test_what_an_earlier_crawl_told_does_not_count(progress: CrawlProgress) -> None:
     write_status(progress.home, "index", {**FACTS, "at": progress.began_at - 1})
     progress.look()
     assert progress.total("pages") == 0
 
 
-def test_last_words_count_though_nobody_runs_any_more(progress: Progress) -> None:
+def test_last_words_count_though_nobody_runs_any_more(progress: CrawlProgress) -> None:
     write_status(progress.home, "index", {**FACTS, "ended": True})
     progress.look()
     assert progress.total("pages") == 120
@@ -56,8 +56,10 @@ def test_last_words_count_though_nobody_runs_any_more(progress: Progress) -> Non
     assert (last_status(progress.home, "index") or {})["pages"] == 120
 
 
-def test_a_crawl_is_over_when_nothing_waits_for_a_while(progress: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_progress, "_QUIET", -1.0)
+def test_a_crawl_is_over_when_nothing_waits_for_a_while(
+    progress: CrawlProgress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crawl_progress, "_QUIET", -1.0)
     write_status(progress.home, "index", {**FACTS, "idle": False})
     progress.look()
     assert not progress.is_over
@@ -65,12 +67,12 @@ def test_a_crawl_is_over_when_nothing_waits_for_a_while(progress: Progress, monk
     progress.mgmt.add([NewLink("com.a", "https://a.com/", "a.com")])
     progress.look()
     assert not progress.is_over
-    other = Progress(MemoryMgmt(ManualClock(1_000)), progress.home, progress.archive, least_free=0)
+    other = CrawlProgress(MemoryMgmt(ManualClock(1_000)), progress.home, progress.archive, least_free=0)
     other.look()
     assert other.is_over
 
 
-def test_a_pipe_gets_one_line_with_everything(progress: Progress) -> None:
+def test_a_pipe_gets_one_line_with_everything(progress: CrawlProgress) -> None:
     write_status(progress.home, "index", FACTS)
     write_status(progress.home, "urlserver", QUEUES)
     progress.least_free = 1 << 60
@@ -89,7 +91,7 @@ def test_a_pipe_gets_one_line_with_everything(progress: Progress) -> None:
     assert "\n" not in line
 
 
-def test_a_terminal_gets_a_table_that_fits(progress: Progress) -> None:
+def test_a_terminal_gets_a_table_that_fits(progress: CrawlProgress) -> None:
     write_status(progress.home, "index", FACTS)
     progress.look()
     console = Console(file=io.StringIO(), width=80, height=24, force_terminal=True)

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from weft.cli.explain import MOST_HOPS, explained
-from weft.cli.explain_words import spoken
+from weft.answers.why import MOST_HOPS, BudgetUse, Hop, Why, why
+from weft.cli.why_words import why_lines
 from weft.clock import ManualClock
 from weft.config.settings import settings_with
 from weft.dispatcher.budgets import Budgets
@@ -39,10 +39,11 @@ class Home:
         links.put(*place, record)
         self.store.write(Batch(links.cells()), self.store.last_seq + 1)
 
-    def why(self, url: str) -> tuple[dict[str, Any], list[str]]:
-        facts = explained(self.store, self.mgmt, settings_with({}), UrlRules().identify(url))
-        assert msgspec.json.decode(msgspec.json.encode(facts)), "it is JSON too"
-        return facts, spoken(facts)
+    def why(self, url: str) -> tuple[Why, list[str]]:
+        rules = UrlRules()
+        found = why(self.store, self.mgmt, settings_with({}), rules, rules.identify(url))
+        assert msgspec.json.decode(msgspec.json.encode(found)), "it is JSON too"
+        return found, why_lines(found)
 
 
 def test_a_redirect_is_followed_hop_by_hop_to_its_end():
@@ -51,7 +52,7 @@ def test_a_redirect_is_followed_hop_by_hop_to_its_end():
     home.know("https://a.com/2", place=Place.DUE, fetched=NOW, status=302, location="com.b/3")
     home.know("https://b.com/3", place=Place.DUE, fetched=NOW, status=200)
     facts, lines = home.why("https://a.com/1")
-    assert facts["leads_to"] == [{"uri": "com.a/2", "status": 302}, {"uri": "com.b/3", "status": 200}]
+    assert facts.leads_to == [Hop("com.a/2", 302), Hop("com.b/3", 200)]
     assert "redirect: leads to com.a/2 (status 302), then com.b/3 (status 200)" in lines
 
 
@@ -59,10 +60,10 @@ def test_redirects_in_a_circle_and_without_end_are_cut():
     home = Home()
     home.know("https://a.com/1", fetched=NOW, status=301, location="com.a/2")
     home.know("https://a.com/2", fetched=NOW, status=301, location="com.a/1")
-    assert [hop["uri"] for hop in home.why("https://a.com/1")[0]["leads_to"]] == ["com.a/2", "com.a/1"]
+    assert [hop.uri for hop in home.why("https://a.com/1")[0].leads_to] == ["com.a/2", "com.a/1"]
     for number in range(30):
         home.know(f"https://a.com/{number}", fetched=NOW, status=301, location=f"com.a/{number + 1}")
-    assert len(home.why("https://a.com/0")[0]["leads_to"]) == MOST_HOPS
+    assert len(home.why("https://a.com/0")[0].leads_to) == MOST_HOPS
 
 
 def test_a_redirect_to_what_nobody_has_fetched():
@@ -83,7 +84,7 @@ def test_what_stands_for_a_link_is_told_with_its_reason(place, reason, said):
     home.know("https://a.com/1?lang=en", place=place, reason=reason, canonical="com.a/1", due=NOW)
     facts, lines = home.why("https://a.com/1?lang=en")
     assert said in lines
-    assert facts["refusal"] == (reason or None)
+    assert facts.refusal == (reason or None)
     assert (f"not crawled: {reason}" in lines) == bool(reason)
 
 
@@ -94,7 +95,7 @@ def test_the_budget_of_the_site_is_told():
         budgets.take(home.mgmt.sites()[0])
     home.store.write(Batch(budgets.cells()), home.store.last_seq + 1)
     facts, lines = home.why("https://a.com/1")
-    assert facts["budget"] == {"most": 10, "taken": 3}
+    assert facts.budget == BudgetUse(most=10, taken=3)
     assert "budget: 3 of 10 links of the site were chosen so far" in lines
 
 
@@ -106,7 +107,7 @@ def test_robots_txt_is_told_with_its_delay_and_when_it_is_asked_for_again():
     lines = home.why("https://a.com/x")[1]
     assert "robots.txt: refused by 'Disallow: /x'; Crawl-delay 2 s; asked for again 2023-11-14T22:13:20Z" in lines
     assert "control plane: link 1 is pending" in lines
-    assert home.why("https://a.com/map.xml")[0]["sitemap_of"] == "https://a.com"
+    assert home.why("https://a.com/map.xml")[0].sitemap_of == "https://a.com"
 
 
 def test_a_robots_txt_that_cannot_be_had_closes_the_host_until_it_is_tried_again():

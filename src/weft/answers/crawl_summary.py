@@ -1,0 +1,107 @@
+"""What a crawl did, and what became of the seeds that gave no page."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from weft.answers.crawl_progress import CrawlProgress
+from weft.config.crawl_sections import DispatcherSettings
+from weft.dispatcher.scope import Scope
+from weft.mgmt.api import Mgmt
+from weft.mgmt.values import LinkFacts, LinkState
+from weft.model.fetch_error import FetchError
+from weft.model.url import UrlRefused, identity_of
+
+_MOST_SEEDS: Final = 100
+_NOT_MODIFIED: Final = 304
+_TOO_MANY: Final = 429
+
+
+class SeedProblem(msgspec.Struct, frozen=True):
+    """A seed without a page, and why, as a clause for people."""
+
+    url: str
+    problem: str
+
+
+class CrawlSummary(msgspec.Struct, frozen=True, kw_only=True):
+    reason: str
+    """Why the crawl ended."""
+    pages: int
+    seconds: float
+    discovered: int
+    links: dict[str, int] | None
+    """By state; None: the control plane was never asked."""
+    errors: dict[str, int]
+    refused: dict[str, int]
+    failed_chunks: int
+    """Chunks that could not be built, so their pages are not in the index."""
+    freshness: float | None
+    """Seconds from the end of a fetch until it is in the answers; half of them took longer."""
+    seeds: list[SeedProblem]
+    more_seeds: int
+    """Seeds that were not looked at, because there are so many."""
+
+
+def crawl_summary(progress: CrawlProgress, mgmt: Mgmt, reason: str, settings: DispatcherSettings) -> CrawlSummary:
+    counts = progress.counts
+    seeds = [seed for site in mgmt.sites() if not site.is_excluded for seed in site.seeds]
+    return CrawlSummary(
+        reason=reason,
+        pages=progress.total("pages"),
+        seconds=progress.seconds,
+        discovered=progress.total("discovered"),
+        links=counts.links if counts else None,
+        errors=dict(sorted(counts.errors.items())) if counts else {},
+        refused=progress.refused(),
+        failed_chunks=counts.chunks.get("error", 0) if counts else 0,
+        freshness=(progress.index.get("freshness") or {}).get("p50"),
+        seeds=_seeds_without_a_page(mgmt, settings, seeds[:_MOST_SEEDS]),
+        more_seeds=max(0, len(seeds) - _MOST_SEEDS),
+    )
+
+
+def _seeds_without_a_page(mgmt: Mgmt, settings: DispatcherSettings, seeds: list[str]) -> list[SeedProblem]:
+    scope = Scope(mgmt.sites(), settings)
+    uris = [identity_of(seed).uri for seed in seeds]
+    found = mgmt.known(uris)
+    problems = (_problem(mgmt, scope, found.get(uri)) for uri in uris)
+    return [SeedProblem(seed, problem) for seed, problem in zip(seeds, problems, strict=True) if problem]
+
+
+def _problem(mgmt: Mgmt, scope: Scope, link: LinkFacts | None) -> str:
+    if link is None or link.state in (LinkState.PENDING, LinkState.CRAWLING):
+        return "" if link is not None and link.status else "it was not fetched yet"
+    if link.error == FetchError.ROBOTS:
+        return f"{_robots_problem(mgmt, link.url)} (robots)"
+    if link.state is LinkState.ERROR:
+        return f"{FetchError.of(link.error).sentence} ({link.error})"
+    if link.status < 300 or link.status == _NOT_MODIFIED:
+        return ""
+    return f"status {link.status}{_leads(scope, link.location)}"
+
+
+def _robots_problem(mgmt: Mgmt, url: str) -> str:
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    known = mgmt.robots([origin]).get(origin)
+    if known is None or not known.status:
+        return "its server gave no answer when it was asked for robots.txt"
+    if known.status >= 500 or known.status == _TOO_MANY:
+        return f"its robots.txt gave status {known.status}"
+    return FetchError.ROBOTS.sentence
+
+
+def _leads(scope: Scope, location: str) -> str:
+    if not location:
+        return ""
+    try:
+        verdict = scope.judge(identity_of(location), 0)
+    except UrlRefused:
+        return f", leads to {location}, which cannot be crawled"
+    if verdict.site is None:
+        return f", leads to {location}, which is out of scope"
+    return f", leads to {location}" + (f", not crawled: {verdict.refusal.text}" if verdict.refusal else "")

@@ -1,0 +1,84 @@
+"""How the crawl is doing: what runs, what waits, how fresh the answers are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from weft.answers.disk import look_at_disk
+from weft.config import Settings
+from weft.mgmt.api import Mgmt
+from weft.mgmt.values import Health, Node, NodeState, NodeType
+from weft.status_file import last_status, read_status
+
+
+class Freshness(msgspec.Struct, frozen=True):
+    """Seconds from the end of a fetch until it is in the answers."""
+
+    p50: float | None = None
+    p99: float | None = None
+
+
+class DiskRoom(msgspec.Struct, frozen=True):
+    free: int
+    min_free: int
+    is_low: bool
+
+
+class IndexFigures(msgspec.Struct, frozen=True):
+    """What the index process counted since it started; None: none ever ran here."""
+
+    pages: int | None = None
+    links: int | None = None
+    discovered: int | None = None
+    given: int | None = None
+    outstanding: int | None = None
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    running: list[str]
+    """Roles of this home."""
+    links: dict[str, int]
+    """By state."""
+    chunks: dict[str, int]
+    """By task."""
+    errors: dict[str, int]
+    """Links in error, by class."""
+    refused: dict[str, int]
+    """Links that are not crawled, by kind of refusal."""
+    oldest_lease: int | None
+    """Milliseconds since the least recent heartbeat of a node that holds work."""
+    nodes: list[Node]
+    freshness: Freshness
+    rate: float
+    """Pages a second, lately."""
+    told: float | None
+    """When the index process wrote its figures, in seconds since 1970."""
+    disk: DiskRoom
+    index: IndexFigures
+
+
+def status(mgmt: Mgmt, home: Path, settings: Settings) -> Status:
+    counts, nodes, index = mgmt.counts(), mgmt.nodes(), last_status(home, "index") or {}
+    disk = look_at_disk(home / settings.spider.warc_dir, settings.spider.min_free)
+    running = [role for role in ("index", "urlserver") if read_status(home, role)]
+    running += ["spider"] if any(node.type is NodeType.SPIDER and _is_up(node) for node in nodes) else []
+    return Status(
+        running=running,
+        links=counts.links,
+        chunks=counts.chunks,
+        errors=counts.errors,
+        refused=index.get("refused", {}),
+        oldest_lease=counts.oldest_lease,
+        nodes=nodes,
+        freshness=msgspec.convert(index.get("freshness", {}), Freshness),
+        rate=index.get("rate", 0.0) if "index" in running else 0.0,
+        told=index.get("at"),
+        disk=DiskRoom(disk.free, disk.least, disk.is_low),
+        index=msgspec.convert({name: index.get(name) for name in IndexFigures.__struct_fields__}, IndexFigures),
+    )
+
+
+def _is_up(node: Node) -> bool:
+    return node.state in (NodeState.ONLINE, NodeState.PAUSED) and node.health is Health.HEALTHY

@@ -1,0 +1,195 @@
+"""Why a URL was or was not fetched, and when it is due: everything that decides about it."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from weft.answers.host_now import HostNow, HostSilent, host_now
+from weft.answers.objects import moment
+from weft.config import Settings
+from weft.config.agent import product_token
+from weft.dispatcher import entered
+from weft.dispatcher.budgets import Budgets
+from weft.dispatcher.records import LinkRecord, decode_record, link_column
+from weft.dispatcher.scope import Scope
+from weft.mgmt.api import Mgmt
+from weft.mgmt.values import LinkFacts
+from weft.model.domain import reversed_domain
+from weft.model.refusal import Refusal
+from weft.model.site import Site
+from weft.model.url import PageUrl, Uri, UrlRules, domain_of
+from weft.robots.policy import policy
+from weft.store.api import Reader
+from weft.store.tables import Table
+from weft.urlserver.sitemaps import sitemaps_of
+
+MOST_HOPS: Final = 10
+"""Redirects of a chain that are shown."""
+
+
+class BudgetUse(msgspec.Struct, frozen=True):
+    most: int
+    taken: int
+
+
+class LinkHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the dispatcher remembers of a link; moments as text."""
+
+    place: str
+    """Where it waits: new, given, due or hidden."""
+    depth: int
+    discovered: str = ""
+    fetched: str = ""
+    due: str = ""
+    changed: str = ""
+    source: str = ""
+    """The page that it was found on."""
+    status: int = 0
+    error: str = ""
+    failures: int = 0
+    location: str = ""
+    canonical: str = ""
+
+
+class Hop(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a redirect leads, and what came of that."""
+
+    uri: str
+    status: int = 0
+    error: str = ""
+
+
+class RobotsNow(msgspec.Struct, frozen=True):
+    """What robots.txt says to the URL."""
+
+    origin: str
+    status: int
+    expires: str
+    crawl_delay: float | None
+    allowed: bool
+    line: str
+    """The line that decides."""
+
+
+class Why(msgspec.Struct, frozen=True, kw_only=True):
+    url: str
+    uri: str
+    domain: str
+    known: bool
+    scope: str | None
+    """The site that covers it."""
+    refusal: str | None
+    budget: BudgetUse | None
+    record: LinkHistory | None
+    leads_to: list[Hop]
+    sitemap_of: str | None
+    """The origin whose robots.txt names it as a sitemap."""
+    control: LinkFacts | None
+    robots: RobotsNow | None
+    host: HostNow | HostSilent
+
+
+def why(reader: Reader, mgmt: Mgmt, settings: Settings, rules: UrlRules, page: PageUrl) -> Why:
+    record = _record(reader, page)
+    link = mgmt.known([page.uri]).get(page.uri)
+    scope = Scope(mgmt.sites(), settings.dispatcher)
+    verdict = scope.judge(page, record.depth if record else 0)
+    is_known = record is not None or link is not None
+    not_entered = None if is_known else entered.refusal(reader, scope, page, settings.dispatcher.max_domains)
+    url = record.url if record else link.url if link else page.url
+    return Why(
+        url=url,
+        uri=page.uri,
+        domain=page.domain,
+        known=is_known,
+        scope=verdict.site.name if verdict.site else None,
+        refusal=_refusal(record, verdict.refusal or not_entered),
+        budget=_budget(reader, verdict.site),
+        record=_history(record) if record else None,
+        leads_to=_chain(reader, page, record),
+        sitemap_of=_sitemap_of(mgmt, settings, rules, page._replace(url=url)),
+        control=link,
+        robots=_robots(mgmt, settings, url),
+        host=host_now(mgmt, settings, url),
+    )
+
+
+def _record(reader: Reader, page: PageUrl) -> LinkRecord | None:
+    domain = reversed_domain(page.domain).encode()
+    cell = reader.get(Table.LINKS, [link_column(domain, page.uri.encode())])[0]
+    return decode_record(cell.value) if cell else None
+
+
+def _refusal(record: LinkRecord | None, now: Refusal | None) -> str | None:
+    """Why it is not crawled: what its record holds, else what would be decided now."""
+    if record is not None and record.reason:
+        return record.reason
+    return now.text if now else None
+
+
+def _budget(reader: Reader, site: Site | None) -> BudgetUse | None:
+    if site is None or site.settings.budget is None:
+        return None
+    return BudgetUse(site.settings.budget, Budgets(reader).taken(site.name))
+
+
+def _history(record: LinkRecord) -> LinkHistory:
+    def told(at: int) -> str:
+        return moment(at) if at else ""
+
+    return LinkHistory(
+        place=record.place.value,
+        depth=record.depth,
+        discovered=told(record.discovered),
+        fetched=told(record.fetched),
+        due=told(record.due),
+        changed=told(record.changed),
+        source=record.source,
+        status=record.status,
+        error=record.error,
+        failures=record.failures,
+        location=record.location,
+        canonical=record.canonical,
+    )
+
+
+def _chain(reader: Reader, page: PageUrl, record: LinkRecord | None) -> list[Hop]:
+    """Where redirects lead, hop by hop; a loop ends where it closes."""
+    seen: set[str] = {page.uri}
+    hops: list[Hop] = []
+    while record is not None and record.location and "://" not in record.location and len(hops) < MOST_HOPS:
+        uri = Uri(record.location)
+        record = _record(reader, page._replace(uri=uri, domain=domain_of(uri)))
+        hops.append(Hop(uri) if record is None else Hop(uri, record.status, record.error))
+        if uri in seen:
+            break
+        seen.add(uri)
+    return hops
+
+
+def _robots(mgmt: Mgmt, settings: Settings, url: str) -> RobotsNow | None:
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    known = mgmt.robots([origin]).get(origin)
+    if known is None:
+        return None
+    target = parts.path + (f"?{parts.query}" if parts.query else "")
+    rules = policy(known.status, known.body, product_token(settings.spider), settings.limits.robots_bytes)
+    decision = rules.decide(target)
+    return RobotsNow(
+        origin, known.status, moment(known.expires), rules.crawl_delay, decision.allowed, decision.line_text
+    )
+
+
+def _sitemap_of(mgmt: Mgmt, settings: Settings, rules: UrlRules, page: PageUrl) -> str | None:
+    """The origin whose robots.txt names this URL as a sitemap: its own host's, or that of the domain's first hosts."""
+    hosts = dict.fromkeys([urlsplit(page.url).netloc, page.domain, f"www.{page.domain}"])
+    found = mgmt.robots([f"{scheme}://{host}" for host in hosts for scheme in ("https", "http")])
+    for origin, robots in found.items():
+        named = sitemaps_of(robots, rules, settings.limits.robots_bytes)
+        if any(sitemap.uri == page.uri for sitemap in named):
+            return origin
+    return None

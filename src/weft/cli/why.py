@@ -1,0 +1,67 @@
+"""`weft why` and `weft segment`: what happens to a URL, and which links of a domain are crawled next."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from weft.cli.control import control_plane
+from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.tables import aligned
+from weft.errors import NotKnown
+
+
+@command("why")
+@click.argument("url")
+@as_json
+@click.pass_context
+def why(context: click.Context, url: str, as_json: bool) -> None:
+    """Tell why URL was or was not fetched, and when it is due.
+
+    Exit code 1 if nothing is known of it.
+    """
+    from weft.answers.why import why as answer
+    from weft.cli.why_words import why_lines
+
+    invocation = context.ensure_object(Invocation)
+    settings = invocation.load().settings
+    rules = rules_of(settings)
+    page = rules.identify_typed(url)
+    with control_plane(invocation) as mgmt, invocation.reader() as reader:
+        found = answer(reader, mgmt, settings, rules, page)
+    if as_json:
+        click.echo(msgspec.json.encode(found))
+    else:
+        for line in why_lines(found):
+            click.echo(line)
+    context.exit(0 if found.known else 1)
+
+
+@command("segment")
+@click.argument("domain")
+@as_json
+@click.pass_obj
+def segment(invocation: Invocation, domain: str, as_json: bool) -> None:
+    """Show the links that DOMAIN is crawled by next, without taking them."""
+    from weft.clock import SystemClock
+    from weft.dispatcher.segment import choose
+    from weft.dispatcher.work import LinkRound
+    from weft.model.domain import reversed_domain
+
+    settings = invocation.load().settings
+    name = rules_of(settings).identify_typed(domain).domain
+    with invocation.reader() as reader:
+        links = LinkRound(reader, 1)
+        key = reversed_domain(name).encode()
+        chosen = choose(reader, links, key, settings.dispatcher, SystemClock().now())
+        work = links.works([key])[key]
+    if not work.links:
+        raise NotKnown(f"no link of {name} is known")
+    if as_json:
+        items = [{"uri": each.uri.decode(), "url": each.record.url, "why": each.why} for each in chosen]
+        about = {"domain": name, "links": work.links, "outstanding": work.outstanding}
+        click.echo(msgspec.json.encode({**about, "count": len(items), "items": items}))
+        return
+    for line in aligned(("why", "url"), [(each.why, each.record.url) for each in chosen]):
+        click.echo(line)
+    click.echo(click.style(f"{work.links} links of {name} known, {work.outstanding} under way", dim=True))
