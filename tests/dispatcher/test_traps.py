@@ -21,12 +21,14 @@ from weft.dispatcher.traps import kind_of, trap, trap_after
 from weft.dispatcher.traps.shape import judged, repeated_run
 from weft.dispatcher.work import LinkRound
 from weft.intake.records import PageRefused, Record
-from weft.intake.responses import Reading, Responses
+from weft.intake.responses import Responses
 from weft.intake.wat import read_wat
 from weft.linkindex.loaded import LoadedPage
 from weft.mgmt.values import Site
 from weft.model.domain import reversed_domain
 from weft.model.url import UrlRules
+from weft.reading.http_reader import HttpReader
+from weft.reading.settings import IMPORT, ReadingSettings
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table
@@ -36,7 +38,7 @@ RULES = UrlRules()
 NOW = 1_770_000_000_000
 """In February 2026."""
 LIMITS = LimitsSettings()
-RESPONSES = Responses(Reading(RULES, LIMITS, 10 << 20, "weft", 0))
+RESPONSES = Responses(HttpReader(ReadingSettings((), 2048, LIMITS, 10 << 20, "weft"), RULES, IMPORT), 0)
 SHARE = 0.001
 """Of real URLs that may be refused."""
 
@@ -229,7 +231,7 @@ def _page_of(kind: WarcRecordType, headers: dict[str, str], body: bytes) -> Load
         "metadata" if is_wat else "response", headers["WARC-Target-URI"], headers["WARC-Date"], "", False, body
     )
     try:
-        page = read_wat(RESPONSES, LIMITS, record) if is_wat else RESPONSES.read(record)
+        page = read_wat(RESPONSES, record) if is_wat else RESPONSES.read(record)
     except PageRefused:
         return None
     return page if isinstance(page, LoadedPage) else None

@@ -17,7 +17,7 @@ from weft.dispatcher.records import LinkRecord, decode_record, link_column
 from weft.dispatcher.scope import Scope
 from weft.index.builder import Builder, Built
 from weft.index.handlers import HandledPage
-from weft.index.parsing import reading_all, told_to_readers
+from weft.index.parsing import ReaderSettings, reading_all
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.verify import verify
 from weft.mgmt.memory import MemoryMgmt
@@ -47,7 +47,7 @@ class World:
         if with_workers:
             read_all = self._open.enter_context(reading_all(Settings(), RULES, place / "warc", workers=1))
         else:
-            reader = told_to_readers(Settings(), RULES, place / "warc").reader()
+            reader = ReaderSettings.from_settings(Settings(), RULES, place / "warc").reader()
             read_all = lambda links: list(map(reader.read, links))  # noqa: E731
         self.builder = Builder(
             self.store,
