@@ -38,7 +38,7 @@ RULES = UrlRules()
 NOW = 1_770_000_000_000
 """In February 2026."""
 LIMITS = LimitsSettings()
-RESPONSES = Responses(HttpReader(ReadingSettings((), 2048, LIMITS, 10 << 20, "weft"), RULES, IMPORT), 0)
+RESPONSES = Responses(HttpReader(ReadingSettings((), 2048, LIMITS, 10 << 20, "weft"), IMPORT), 0)
 SHARE = 0.001
 """Of real URLs that may be refused."""
 

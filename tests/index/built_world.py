@@ -73,7 +73,8 @@ class World:
         now = self.clock.now()
         position = None
         if "error" not in about:
-            head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\n\r\n".encode()
+            location = f"Location: {about['location']}\r\n" if "location" in about else ""
+            head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\n{location}\r\n".encode()
             exchange = Exchange(
                 url=page.url, ip="192.0.2.1", started=now, request=b"GET / HTTP/1.1\r\n\r\n",
                 head=head, body=body.encode(), status=status, content_type=kind,

@@ -24,9 +24,8 @@ BODY = b"<!doctype html><title>One</title><p>Words</p><a href='/x'>to x</a><a hr
 
 def read(body, uri="https://a.com/page", kind="response", date=warcs.DATE, media="", is_cut=False, max_body=1 << 20):
     settings = ReadingSettings(("sid",), 2048, LimitsSettings(), max_body, "weft")
-    return Responses(HttpReader(settings, settings.url_rules(), IMPORT), NOW).read(
-        Record(kind, uri, date, media, is_cut, body)
-    )
+    responses = Responses(HttpReader(settings, IMPORT), NOW)
+    return responses.read(Record(kind, uri, date, media, is_cut, body))
 
 
 def refused(*arguments, **options):

@@ -15,12 +15,11 @@ from weft.intake.records import PageRefused, Reason, Record
 from weft.intake.responses import Responses
 from weft.intake.wat import read_wat
 from weft.linkindex.records import _unpack_doc, decode_page
-from weft.model.url import UrlRules
 from weft.reading.http_reader import HttpReader
 from weft.reading.settings import IMPORT, ReadingSettings
 
 SETTINGS = ReadingSettings((), 2048, LimitsSettings(), 10 << 20, "weft")
-RESPONSES = Responses(HttpReader(SETTINGS, UrlRules(), IMPORT), 0)
+RESPONSES = Responses(HttpReader(SETTINGS, IMPORT), 0)
 
 
 def read(envelope, date=warcs.DATE):

@@ -82,7 +82,7 @@ class ArchiveReader:
     """
 
     def __init__(self, settings: ReaderSettings) -> None:
-        self._reader = HttpReader(settings.reading, settings.reading.url_rules(), CRAWL)
+        self._reader = HttpReader(settings.reading, CRAWL)
         self._archive = Path(settings.archive)
 
     def read(self, fetch: ArchivedFetch) -> ExpectedPage:

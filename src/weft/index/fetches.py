@@ -57,7 +57,7 @@ class FetchReader:
     """Reads fetches whose records lie in `archive`. Raises nothing for what a server sent."""
 
     def __init__(self, settings: ReadingSettings, archive: Path) -> None:
-        self._reader = HttpReader(settings, settings.url_rules(), CRAWL)
+        self._reader = HttpReader(settings, CRAWL)
         self._archive = archive
 
     def read(self, link: BuildLink) -> Read:

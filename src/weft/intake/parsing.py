@@ -72,7 +72,7 @@ class Parser:
         # A process that parses no HTML, as the one that writes the store, need not load what does.
         from weft.reading.http_reader import HttpReader
 
-        return HttpReader(self._settings, self._rules, IMPORT)
+        return HttpReader(self._settings, IMPORT)
 
     def _found(self, read: Callable[[Given], LoadedPage | str], given: Sequence[Given]) -> Iterator[Found]:
         for item in given:

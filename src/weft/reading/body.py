@@ -53,7 +53,6 @@ class RecognisedBody(NamedTuple):
 class BodyType(NamedTuple):
     """A format that weft reads. All of them are listed in `body_types`."""
 
-    name: str
     kind: BodyKind
     """PAGE: `read` gives a PageContent; LISTING: a UrlListing."""
     recognise: Callable[[Body], ReadBody | None]

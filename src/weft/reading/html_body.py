@@ -40,4 +40,4 @@ def _read(body: Body, settings: ReadingSettings) -> PageContent:
     )
 
 
-HTML: Final = BodyType("HTML", BodyKind.PAGE, _recognise)
+HTML: Final = BodyType(BodyKind.PAGE, _recognise)

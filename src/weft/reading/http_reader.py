@@ -10,7 +10,7 @@ from weft.html import robots_in_header
 from weft.linkindex.loaded import LoadedPage, load_gone, load_joined
 from weft.linkindex.records import Doc
 from weft.model.links import base_for_links, join_links
-from weft.model.url import PageUrl, UrlRefused, UrlRules
+from weft.model.url import PageUrl, UrlRefused
 from weft.reading import body_types
 from weft.reading.body import BodyType, PageContent, RecognisedBody
 from weft.reading.following import (
@@ -75,8 +75,8 @@ class Reading(NamedTuple):
 class HttpReader:
     """Reads responses by the table of outcomes and the list of body types."""
 
-    def __init__(self, settings: ReadingSettings, rules: UrlRules, policy: ReadingPolicy) -> None:
-        self.settings, self.rules, self._policy = settings, rules, policy
+    def __init__(self, settings: ReadingSettings, policy: ReadingPolicy) -> None:
+        self.settings, self.rules, self._policy = settings, settings.url_rules(), policy
         self._types = [
             body_type for body_type in body_types.BODY_TYPES if policy.discovers or body_type.kind is BodyKind.PAGE
         ]
@@ -93,10 +93,8 @@ class HttpReader:
             if isinstance(content, UrlListing):
                 return self._listing(response, outcome, content)
             return self._page(response, outcome, payload.head, content)
-        effect = effect_of(outcome, bad_redirect_removes=self._policy.bad_redirect_removes)
-        page = load_gone(response.page, response.at) if effect is Effect.REMOVE else None
         follow = [followed_page(target)] if target and outcome is PageOutcome.MOVED else []
-        return Reading(outcome, page, target, follow)
+        return Reading(outcome, self._removal(response, outcome), target, follow)
 
     def _leads(self, response: PageResponse) -> tuple[Leads, PageUrl | None]:
         if response.location is None:
@@ -136,11 +134,16 @@ class HttpReader:
         follow = followed_entries(self.rules, response.page, listing)
         return Reading(
             outcome,
-            load_gone(response.page, response.at),
+            self._removal(response, outcome),
             follow=follow,
             is_index=listing.kind is ListingKind.INDEX,
             fingerprint=fingerprint_of_entries(follow),
         )
+
+    def _removal(self, response: PageResponse, outcome: PageOutcome) -> LoadedPage | None:
+        """For a response without content: that the page is gone, or nothing."""
+        effect = effect_of(outcome, bad_redirect_removes=self._policy.bad_redirect_removes)
+        return load_gone(response.page, response.at) if effect is Effect.REMOVE else None
 
 
 def location_in(head: Head) -> str | None:

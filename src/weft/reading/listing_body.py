@@ -24,4 +24,4 @@ def _read(body: Body, kind: ListingKind, settings: ReadingSettings) -> UrlListin
     return read_listing(text, kind, limits.sitemap_entries)
 
 
-LISTING: Final = BodyType("sitemap or feed", BodyKind.LISTING, _recognise)
+LISTING: Final = BodyType(BodyKind.LISTING, _recognise)
