@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import Final, NamedTuple
 
 from weft.archive.chunked import dechunked
@@ -67,11 +66,14 @@ class Body:
         self.content_type = content_type
         """As the server gives it now; `head` may be that of an earlier response with the same payload."""
         self._decode_bytes = decode_bytes
+        self._data: bytes | None = None
 
-    @cached_property
+    @property
     def data(self) -> bytes:
         """As its author wrote it; raises BodyRefused."""
-        return self._decode_bytes()
+        if self._data is None:
+            self._data = self._decode_bytes()
+        return self._data
 
     @property
     def media_type(self) -> str:
