@@ -20,8 +20,8 @@ from weft.dispatcher.scope import Scope
 from weft.dispatcher.traps import kind_of, trap, trap_after
 from weft.dispatcher.traps.shape import judged, repeated_run
 from weft.dispatcher.work import LinkRound
-from weft.intake.records import PageRefused, Record
-from weft.intake.responses import Responses
+from weft.intake.records import ArchiveRecord, PageRefused
+from weft.intake.responses import RecordReader
 from weft.intake.wat import read_wat
 from weft.linkindex.loaded import LoadedPage
 from weft.mgmt.values import Site
@@ -38,7 +38,7 @@ RULES = UrlRules()
 NOW = 1_770_000_000_000
 """In February 2026."""
 LIMITS = LimitsSettings()
-RESPONSES = Responses(HttpReader(ReadingSettings((), 2048, LIMITS, 10 << 20, "weft"), IMPORT), 0)
+RESPONSES = RecordReader(HttpReader(ReadingSettings((), 2048, LIMITS, 10 << 20, "weft"), IMPORT), 0)
 SHARE = 0.001
 """Of real URLs that may be refused."""
 
@@ -227,7 +227,7 @@ def archive_steps() -> Iterator[Step]:
 
 def _page_of(kind: WarcRecordType, headers: dict[str, str], body: bytes) -> LoadedPage | None:
     is_wat = kind == WarcRecordType.metadata
-    record = Record(
+    record = ArchiveRecord(
         "metadata" if is_wat else "response", headers["WARC-Target-URI"], headers["WARC-Date"], "", False, body
     )
     try:

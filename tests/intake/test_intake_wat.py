@@ -11,20 +11,20 @@ from suites import suite_file
 from weft.config.crawl_sections import LimitsSettings
 from weft.intake.archives import Archive
 from weft.intake.files import expand
-from weft.intake.records import PageRefused, Reason, Record
-from weft.intake.responses import Responses
+from weft.intake.records import ArchiveRecord, PageRefused, Reason
+from weft.intake.responses import RecordReader
 from weft.intake.wat import read_wat
 from weft.linkindex.records import _unpack_doc, decode_page
 from weft.reading.http_reader import HttpReader
 from weft.reading.settings import IMPORT, ReadingSettings
 
 SETTINGS = ReadingSettings((), 2048, LimitsSettings(), 10 << 20, "weft")
-RESPONSES = Responses(HttpReader(SETTINGS, IMPORT), 0)
+RESPONSES = RecordReader(HttpReader(SETTINGS, IMPORT), 0)
 
 
 def read(envelope, date=warcs.DATE):
     block = envelope if isinstance(envelope, bytes) else json.dumps({"Envelope": envelope}).encode()
-    return read_wat(RESPONSES, Record("metadata", "https://a.com/", date, "application/json", False, block))
+    return read_wat(RESPONSES, ArchiveRecord("metadata", "https://a.com/", date, "application/json", False, block))
 
 
 def envelope(links=(), head=None, status="200", headers=None, kind="response"):
@@ -52,7 +52,7 @@ PAGES = {
 
 @pytest.mark.parametrize("uri", PAGES)
 def test_a_wat_made_of_an_archive_gives_the_same_references_and_anchors(uri):
-    archived = RESPONSES.read(Record("response", uri, warcs.DATE, "", False, warcs.http(PAGES[uri])))
+    archived = RESPONSES.read(ArchiveRecord("response", uri, warcs.DATE, "", False, warcs.http(PAGES[uri])))
     record = warcs.wat_of(uri, PAGES[uri])
     told = read(record.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n\r\n"))
     assert outlinks(told) == outlinks(archived)

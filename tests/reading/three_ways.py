@@ -14,7 +14,7 @@ from weft.index.archived import ArchiveReader, ExpectedPage
 from weft.index.parsing import ReaderSettings
 from weft.index.verify_archive import ArchiveVerification, decisive_fetches, verify_archive
 from weft.intake.parsing import Found, Parser, Task
-from weft.intake.records import Record
+from weft.intake.records import ArchiveRecord
 from weft.linkindex import keys
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.pipeline import LinkIndex
@@ -70,7 +70,7 @@ def imported(*sent: Sent) -> tuple[Held, Sequence[Found]]:
     """What an index holds after an import of these responses, one a day, and what each of them gave."""
     parser = Parser(ReadingSettings.from_settings(Settings(), RULES))
     records = [
-        Record("response", URL, f"2026-01-{number + 1:02}T12:00:00Z", "", False, each.raw)
+        ArchiveRecord("response", URL, f"2026-01-{number + 1:02}T12:00:00Z", "", False, each.raw)
         for number, each in enumerate(sent)
     ]
     found = parser.answer(Task(0, records=records))

@@ -28,18 +28,18 @@ from weft.reading.settings import CRAWL
 
 _GROUP: Final = 50
 _AHEAD: Final = 4
-"""Questions for each worker that may be under way."""
+"""Groups per worker that may be in progress."""
 _LONGEST_TYPE: Final = 2048
 """Characters of a content type; the spider reports none that is longer."""
 
 
 class ArchivedFetch(msgspec.Struct, frozen=True, array_like=True):
-    """A fetch that decided what the index holds of a page."""
+    """The fetch that decided what the index holds of a page."""
 
     uri: bytes
     decided: int
     fetched: int
-    """When the page was last asked for: its version is not newer unless it came from elsewhere."""
+    """When the page was last fetched. A newer version in the index came from elsewhere, such as an import."""
     position: WarcPosition
 
 
@@ -107,7 +107,7 @@ class ArchiveReader:
             loaded = self._reader.read(response).page
         except BodyRefused as refused:
             return ExpectedPage(problem=f"it cannot be parsed: {refused.reason}")
-        # Only responses that decide are asked for: what is no page means that there is none.
+        # Only fetches that decided about their page are read again: without content, there should be no page.
         return ExpectedPage(loaded.cur, loaded.doc) if loaded else ExpectedPage()
 
     def _body(self, page: PageUrl, record: Record) -> Body:
@@ -123,7 +123,7 @@ ReadAgain = Callable[[Iterable[ArchivedFetch]], Iterator[tuple[ArchivedFetch, Ex
 def reading_again(
     settings: Settings, rules: UrlRules, archive: Path, workers: int | None = None
 ) -> Iterator[ReadAgain]:
-    """What reads any number of records, in order, a bounded number at a time."""
+    """Reads any number of records, in order, with a bounded number in progress."""
     count = workers or processors()
     first = ReaderSettings.from_settings(settings, rules, archive)
     orders = Orders("weft.index.archived_worker", encode(first), settings.limits.parse_seconds)

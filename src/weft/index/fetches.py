@@ -1,4 +1,4 @@
-"""What became of a fetch: read from the archive and parsed in a worker, ready for the index and for the links."""
+"""A fetch, read from the archive by a worker: what the index, the schedule and the links get from it."""
 
 from __future__ import annotations
 
@@ -31,25 +31,26 @@ _KINDS: Final = {
     PageOutcome.SELF_REDIRECT: Kind.TURNED,
     PageOutcome.GONE: Kind.GONE,
 }
+# The classes of errors that are found while reading; those of bodies come with BodyRefused.
 _ERRORS: Final = {PageOutcome.BAD_REDIRECT: "redirect", PageOutcome.FAILING: "http"}
 _LOST: Final = "lost"
 _UNREADABLE: Final = "archive"
 
 
 class Read(msgspec.Struct, frozen=True, kw_only=True):
-    """A fetch, read: what the schedule, the index and the links need of it."""
+    """What the schedule, the index and the links need from a fetch."""
 
     fetched: Fetched
     page: LoadedPage | None = None
-    """What the index shall hold from now on; None: nothing new."""
+    """The page's new content or its removal; None: the index keeps what it has."""
     follow: list[FoundUrl] = []
     is_index: bool = False
-    """Whether what it names are sitemaps."""
+    """Whether the URLs to follow are sitemaps."""
     title: str = ""
     text: str = ""
 
     def claims(self) -> list[tuple[bytes, bytes, int]]:
-        """(domain, uri, moment) of the pages that changed, as it says."""
+        """(domain, uri, moment) of the pages that changed, according to a sitemap."""
         return [(each.domain, each.uri, each.lastmod) for each in self.follow if each.lastmod]
 
 

@@ -1,4 +1,4 @@
-"""Fetches read by worker processes: the questions, the answers, and a fetch whose worker died."""
+"""Fetches read by worker processes: what is sent to them, what comes back, and a fetch whose worker died."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Fetches(msgspec.Struct, frozen=True, array_like=True):
 class FetchAnswer(msgspec.Struct, frozen=True, array_like=True):
     read: Read | None
     refused: str = ""
-    """Class of the error, of a fetch that cost a worker its life."""
+    """Class of the error, for a fetch whose worker died."""
 
 
 encode: Final = msgspec.msgpack.Encoder().encode
@@ -71,7 +71,7 @@ _LANGUAGE: Final = Language[Fetches, FetchAnswer](encode, _decode_answers, _refu
 
 @contextmanager
 def reading_all(settings: Settings, rules: UrlRules, archive: Path, workers: int | None = None) -> Iterator[ReadAll]:
-    """What reads many fetches at once; so many workers, or one less than there are processors."""
+    """Reads many fetches at once, with `workers` processes or one less than there are processors."""
     first = ReaderSettings.from_settings(settings, rules, archive)
     orders = Orders("weft.index.worker", encode(first), settings.limits.parse_seconds)
     with Workers(workers or max(1, processors() - 1), orders, _LANGUAGE) as started:

@@ -1,4 +1,4 @@
-"""What an import and its parse workers say to each other."""
+"""The messages between an import and its parse workers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def encode_answer(answer: Sequence[Found]) -> bytes:
 
 
 def decode_answer(data: bytes | bytearray) -> list[Found]:
-    """Raises msgspec.DecodeError for what no worker of ours says."""
+    """Raises msgspec.DecodeError for what no worker of ours sends."""
     pages, refused, passed = _decode_answer(data)
     found: dict[int, Found] = dict(passed)
     for number, reason, why in refused:

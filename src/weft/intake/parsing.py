@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from weft.intake.jsonl import JsonPages
-from weft.intake.records import PageRefused, Reason, Record, Refused
+from weft.intake.records import ArchiveRecord, PageRefused, Reason, Refused
 from weft.linkindex.loaded import LoadedPage
 from weft.reading.settings import IMPORT, ReadingSettings
 
@@ -29,7 +29,7 @@ class Task(msgspec.Struct, frozen=True, array_like=True):
     """The time of pages that have none of their own."""
     lines: list[bytes | None] = []
     """None stands for a line that is too long."""
-    records: list[Record] = []
+    records: list[ArchiveRecord] = []
 
     def __len__(self) -> int:
         return len(self.lines) + len(self.records)
@@ -56,14 +56,14 @@ class Parser:
             found += self._found(self._record_reader(task.now_ms), task.records)
         return found
 
-    def _record_reader(self, now_ms: int) -> Callable[[Record], LoadedPage | str]:
-        from weft.intake.responses import Responses
+    def _record_reader(self, now_ms: int) -> Callable[[ArchiveRecord], LoadedPage | str]:
+        from weft.intake.responses import RecordReader
         from weft.intake.wat import read_wat
 
-        responses = Responses(self._http_reader, now_ms)
+        reader = RecordReader(self._http_reader, now_ms)
 
-        def read(record: Record) -> LoadedPage | str:
-            return read_wat(responses, record) if record.kind == "metadata" else responses.read(record)
+        def read(record: ArchiveRecord) -> LoadedPage | str:
+            return read_wat(reader, record) if record.kind == "metadata" else reader.read(record)
 
         return read
 

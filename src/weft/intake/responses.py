@@ -1,4 +1,4 @@
-"""A record of a response becomes a page, the knowledge that there is none, or nothing."""
+"""A record of a response becomes a page, a removal, or nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from weft.archive.decode import BodyRefused, Refusal
 from weft.archive.http_message import Head, parse_head, split_head
-from weft.intake.records import PageRefused, Reason, Record
+from weft.intake.records import ArchiveRecord, PageRefused, Reason
 from weft.intake.times import milliseconds_of_date
 from weft.linkindex.loaded import LoadedPage
 from weft.model.url import PageUrl, UrlRefused, foreign_scheme
@@ -21,13 +21,13 @@ _REASON: Final = {
 }
 
 
-class Responses:
-    """Makes pages of the responses in an archive; one without a date has the time `now_ms`."""
+class RecordReader:
+    """Makes pages of archived responses; a record without a date has the time `now_ms`."""
 
     def __init__(self, reader: HttpReader, now_ms: int) -> None:
         self._reader, self._now_ms = reader, now_ms
 
-    def read(self, record: Record) -> LoadedPage | str:
+    def read(self, record: ArchiveRecord) -> LoadedPage | str:
         """A page, or what the record is if it says nothing of one; raises PageRefused."""
         if foreign_scheme(record.uri):
             return f"{record.kind} of another scheme"
@@ -41,7 +41,7 @@ class Responses:
         head = parse_head(raw_head)
         return self.make(record, head, foreign_body(settings, record.uri, head, body, is_cut=record.is_cut))
 
-    def make(self, about: Record, head: Head, payload: Payload) -> LoadedPage | str:
+    def make(self, about: ArchiveRecord, head: Head, payload: Payload) -> LoadedPage | str:
         """What follows from a response to a request for `about.uri`."""
         page = self._identify(about.uri)
         fetched = milliseconds_of_date(about.date) if about.date else self._now_ms

@@ -15,8 +15,8 @@ from weft.html import FoundLink, Robots
 from weft.html.links import ASCII_SPACE, LONGEST_HREF
 from weft.html.robots import robots_in
 from weft.intake.jsonl import DESCRIPTION_CHARS, REL_CHARS, collapsed
-from weft.intake.records import PageRefused, Reason, Record
-from weft.intake.responses import Responses
+from weft.intake.records import ArchiveRecord, PageRefused, Reason
+from weft.intake.responses import RecordReader
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.records import Doc
 from weft.model.url import foreign_scheme
@@ -76,8 +76,8 @@ class _Wat(msgspec.Struct):
 _decode: Final = msgspec.json.Decoder(_Wat).decode
 
 
-def read_wat(responses: Responses, record: Record) -> LoadedPage | str:
-    """The page that a record tells of, or what the record is if it tells of none; raises PageRefused."""
+def read_wat(reader: RecordReader, record: ArchiveRecord) -> LoadedPage | str:
+    """The page that a record describes, or what the record is if it describes none; raises PageRefused."""
     envelope = _decoded(record.body).envelope
     if envelope is None:
         return "metadata"
@@ -89,9 +89,9 @@ def read_wat(responses: Responses, record: Record) -> LoadedPage | str:
     if foreign_scheme(uri):
         return "metadata of another scheme"
     date = _text(envelope.header.get("WARC-Date")) or record.date
-    about = Record(kind, uri, date, media="", is_cut=False, body=b"")
+    about = ArchiveRecord(kind, uri, date, media="", is_cut=False, body=b"")
     head = _head(response)
-    return responses.make(about, head, _Extract(head, response.page, is_escaped=record.date < _UNESCAPED_SINCE))
+    return reader.make(about, head, _Extract(head, response.page, is_escaped=record.date < _UNESCAPED_SINCE))
 
 
 class _Extract:

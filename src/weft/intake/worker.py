@@ -7,11 +7,11 @@ from typing import Final
 
 from weft.intake.messages import decode_settings, decode_task, encode_answer
 from weft.intake.parsing import Parser, Task
-from weft.intake.records import Record
+from weft.intake.records import ArchiveRecord
 from weft.intake.workers.serving import Bounds, serve, set_alarm
 
 _PAGE: Final = b"<title>A page</title><p>A few words and <a href=/>a link</a>"
-_WARM_UP: Final = Record("resource", "https://example.com/", "", "text/html", False, _PAGE)
+_WARM_UP: Final = ArchiveRecord("resource", "https://example.com/", "", "text/html", False, _PAGE)
 
 
 def begin(first: bytearray) -> tuple[Bounds, Callable[[bytearray], bytes]]:
