@@ -20,14 +20,16 @@ from weft.dispatcher.scope import Scope
 from weft.dispatcher.traps import trap, trap_after
 from weft.dispatcher.traps.shape import judged, repeated_run
 from weft.dispatcher.work import LinkRound
-from weft.intake.records import PageRefused, Record
-from weft.intake.responses import Reading, Responses
+from weft.intake.records import ArchiveRecord, PageRefused
+from weft.intake.responses import RecordReader
 from weft.intake.wat import read_wat
 from weft.linkindex.loaded import LoadedPage
 from weft.model.domain import reversed_domain
 from weft.model.refusal import Refusal
 from weft.model.site import Site
 from weft.model.url import UrlRules
+from weft.reading.http_reader import HttpReader
+from weft.reading.settings import IMPORT, ReadingSettings
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table
@@ -37,7 +39,7 @@ RULES = UrlRules()
 NOW = 1_770_000_000_000
 """In February 2026."""
 LIMITS = LimitsSettings()
-RESPONSES = Responses(Reading(RULES, LIMITS, 10 << 20, "weft", 0))
+RESPONSES = RecordReader(HttpReader(ReadingSettings((), 2048, LIMITS, 10 << 20, "weft"), IMPORT), 0)
 SHARE = 0.001
 """Of real URLs that may be refused."""
 
@@ -226,11 +228,11 @@ def archive_steps() -> Iterator[Step]:
 
 def _page_of(kind: WarcRecordType, headers: dict[str, str], body: bytes) -> LoadedPage | None:
     is_wat = kind == WarcRecordType.metadata
-    record = Record(
+    record = ArchiveRecord(
         "metadata" if is_wat else "response", headers["WARC-Target-URI"], headers["WARC-Date"], "", False, body
     )
     try:
-        page = read_wat(RESPONSES, LIMITS, record) if is_wat else RESPONSES.read(record)
+        page = read_wat(RESPONSES, record) if is_wat else RESPONSES.read(record)
     except PageRefused:
         return None
     return page if isinstance(page, LoadedPage) else None

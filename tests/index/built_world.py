@@ -17,7 +17,7 @@ from weft.dispatcher.records import LinkRecord, decode_record, link_column
 from weft.dispatcher.scope import Scope
 from weft.index.builder import Builder, Built
 from weft.index.handlers import HandledPage
-from weft.index.parsing import reading_all, told_to_readers
+from weft.index.parsing import ReaderSettings, reading_all
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.verify import verify
 from weft.mgmt.memory import MemoryMgmt
@@ -48,7 +48,7 @@ class World:
         if with_workers:
             read_all = self._open.enter_context(reading_all(Settings(), RULES, place / "warc", workers=1))
         else:
-            reader = told_to_readers(Settings(), RULES, place / "warc").reader()
+            reader = ReaderSettings.from_settings(Settings(), RULES, place / "warc").reader()
             read_all = lambda links: list(map(reader.read, links))  # noqa: E731
         self.builder = Builder(
             self.store,
@@ -74,7 +74,8 @@ class World:
         now = self.clock.now()
         position = None
         if "error" not in about:
-            head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\n\r\n".encode()
+            location = f"Location: {about['location']}\r\n" if "location" in about else ""
+            head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\n{location}\r\n".encode()
             exchange = Exchange(
                 url=page.url, ip="192.0.2.1", started=now, request=b"GET / HTTP/1.1\r\n\r\n",
                 head=head, body=body.encode(), status=status, content_type=kind,

@@ -12,7 +12,7 @@ from built_world import RULES, World
 from weft.config import Settings
 from weft.config.index_sections import IndexSettings
 from weft.index.archived import ArchiveReader, reading_again
-from weft.index.parsing import told_to_readers
+from weft.index.parsing import ReaderSettings
 from weft.index.verify_archive import ArchiveVerification, decisive_fetches, verify_archive
 from weft.linkindex import keys
 from weft.linkindex.loaded import RawLink, load_page
@@ -31,7 +31,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def compared(world: World) -> ArchiveVerification:
-    archive = ArchiveReader(told_to_readers(Settings(), RULES, world.place / "warc"))
+    archive = ArchiveReader(ReaderSettings.from_settings(Settings(), RULES, world.place / "warc"))
     return verify_archive(world.store, lambda fetches: ((fetch, archive.read(fetch)) for fetch in fetches))
 
 

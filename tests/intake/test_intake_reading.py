@@ -10,12 +10,13 @@ from suites import suites_folder
 from weft.config.crawl_sections import LimitsSettings
 from weft.intake.files import expand
 from weft.intake.parsers import Answered
-from weft.intake.parsing import Parser, ParserSettings
+from weft.intake.parsing import Parser
 from weft.intake.position import BEGINNING, SourceDamaged
 from weft.intake.reading import PageReader
+from weft.reading.settings import ReadingSettings
 
 LIMITS = LimitsSettings()
-SETTINGS = ParserSettings((), 2048, LIMITS, 10 << 20, "weft")
+SETTINGS = ReadingSettings((), 2048, LIMITS, 10 << 20, "weft")
 
 
 class Here:

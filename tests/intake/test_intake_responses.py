@@ -10,11 +10,12 @@ import zstandard
 from intake import warcs
 from suites import suite_file
 from weft.config.crawl_sections import LimitsSettings
-from weft.intake.records import PageRefused, Reason, Record
-from weft.intake.responses import Reading, Responses
+from weft.intake.records import ArchiveRecord, PageRefused, Reason
+from weft.intake.responses import RecordReader
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.records import _unpack_doc, decode_page
-from weft.model.url import UrlRules
+from weft.reading.http_reader import HttpReader
+from weft.reading.settings import IMPORT, ReadingSettings
 
 AT = 1_769_860_800_000
 NOW = 5
@@ -22,8 +23,9 @@ BODY = b"<!doctype html><title>One</title><p>Words</p><a href='/x'>to x</a><a hr
 
 
 def read(body, uri="https://a.com/page", kind="response", date=warcs.DATE, media="", is_cut=False, max_body=1 << 20):
-    reading = Reading(UrlRules(["sid"]), LimitsSettings(), max_body, "weft", NOW)
-    return Responses(reading).read(Record(kind, uri, date, media, is_cut, body))
+    settings = ReadingSettings(("sid",), 2048, LimitsSettings(), max_body, "weft")
+    responses = RecordReader(HttpReader(settings, IMPORT), NOW)
+    return responses.read(ArchiveRecord(kind, uri, date, media, is_cut, body))
 
 
 def refused(*arguments, **options):

@@ -11,19 +11,20 @@ from suites import suite_file
 from weft.config.crawl_sections import LimitsSettings
 from weft.intake.archives import Archive
 from weft.intake.files import expand
-from weft.intake.records import PageRefused, Reason, Record
-from weft.intake.responses import Reading, Responses
+from weft.intake.records import ArchiveRecord, PageRefused, Reason
+from weft.intake.responses import RecordReader
 from weft.intake.wat import read_wat
 from weft.linkindex.records import _unpack_doc, decode_page
-from weft.model.url import UrlRules
+from weft.reading.http_reader import HttpReader
+from weft.reading.settings import IMPORT, ReadingSettings
 
-LIMITS = LimitsSettings()
-RESPONSES = Responses(Reading(UrlRules(), LIMITS, 10 << 20, "weft", 0))
+SETTINGS = ReadingSettings((), 2048, LimitsSettings(), 10 << 20, "weft")
+RESPONSES = RecordReader(HttpReader(SETTINGS, IMPORT), 0)
 
 
 def read(envelope, date=warcs.DATE):
     block = envelope if isinstance(envelope, bytes) else json.dumps({"Envelope": envelope}).encode()
-    return read_wat(RESPONSES, LIMITS, Record("metadata", "https://a.com/", date, "application/json", False, block))
+    return read_wat(RESPONSES, ArchiveRecord("metadata", "https://a.com/", date, "application/json", False, block))
 
 
 def envelope(links=(), head=None, status="200", headers=None, kind="response"):
@@ -51,7 +52,7 @@ PAGES = {
 
 @pytest.mark.parametrize("uri", PAGES)
 def test_a_wat_made_of_an_archive_gives_the_same_references_and_anchors(uri):
-    archived = RESPONSES.read(Record("response", uri, warcs.DATE, "", False, warcs.http(PAGES[uri])))
+    archived = RESPONSES.read(ArchiveRecord("response", uri, warcs.DATE, "", False, warcs.http(PAGES[uri])))
     record = warcs.wat_of(uri, PAGES[uri])
     told = read(record.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n\r\n"))
     assert outlinks(told) == outlinks(archived)
@@ -143,7 +144,7 @@ def test_the_published_file_has_the_links_that_are_told_of_it():
     (source,) = expand([str(suite_file("warc/webindex/wat-18.warc"))])
     records = [entry.record for entry in Archive(source, 16 << 20) if entry.record]
     assert len(records) == 17
-    found = [read_wat(RESPONSES, LIMITS, record) for record in records]
+    found = [read_wat(RESPONSES, record) for record in records]
     pages = [page for page in found if not isinstance(page, str)]
     assert [page.is_gone for page in pages] == [True, False, False, False, False]
     links = [link for record in records for link in links_in(json.loads(record.body))]

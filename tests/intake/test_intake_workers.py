@@ -14,13 +14,14 @@ from intake import warcs
 from weft.config.crawl_sections import LimitsSettings
 from weft.intake.messages import decode_answer, encode_answer
 from weft.intake.parsers import LANGUAGE, EarlyHere, orders_for
-from weft.intake.parsing import Parser, ParserSettings, Task
-from weft.intake.records import Reason, Record, Refused
+from weft.intake.parsing import Parser, Task
+from weft.intake.records import ArchiveRecord, Reason, Refused
 from weft.intake.workers.child import Child, Orders, WorkersUnusable
 from weft.intake.workers.pool import Workers
 from weft.intake.workers.room import Room
+from weft.reading.settings import ReadingSettings
 
-SETTINGS = ParserSettings((), 2048, LimitsSettings(), 10 << 20, "weft")
+SETTINGS = ReadingSettings((), 2048, LimitsSettings(), 10 << 20, "weft")
 SLOW = b"<a>" * 800_000
 """Takes more than half a second."""
 LARGE = b"<li>x" * 2_000_000
@@ -29,7 +30,7 @@ LARGE = b"<li>x" * 2_000_000
 
 def response(number, body=None):
     body = warcs.page(number) if body is None else body
-    return Record("response", f"https://a.com/{number}", warcs.DATE, "", False, warcs.http(body))
+    return ArchiveRecord("response", f"https://a.com/{number}", warcs.DATE, "", False, warcs.http(body))
 
 
 def task(*records):

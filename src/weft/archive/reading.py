@@ -45,7 +45,11 @@ class ArchivedResponse:
 
 def read_record(directory: Path, position: Position) -> ArchivedResponse:
     """The response at a position that a result names; raises RecordUnreadable."""
-    record = parse_record(read_member_bytes(directory, position), position)
+    return response_of(directory, parse_record(read_member_bytes(directory, position), position))
+
+
+def response_of(directory: Path, record: Record) -> ArchivedResponse:
+    """The response that a record holds, with the payload that it may refer to; raises RecordUnreadable."""
     if record.refers_to is None:
         return record.response()
     earlier = parse_record(read_member_bytes(directory, record.refers_to), record.refers_to)

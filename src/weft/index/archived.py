@@ -1,9 +1,10 @@
-"""What the archive says of pages: records named by accepted results, read again by worker processes."""
+"""What the archive holds of pages: records named by accepted results, read again by worker processes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -11,124 +12,124 @@ from typing import Final
 import msgspec
 
 from weft.archive.cdxj import Position
+from weft.archive.decode import BodyRefused
 from weft.archive.faults import RecordUnreadable
-from weft.archive.reading import Record, parse_record, read_member_bytes
+from weft.archive.reading import Record, parse_record, read_member_bytes, response_of
 from weft.config import Settings
-from weft.index.fetches import FetchReader
-from weft.index.parsing import ReaderSettings, encode, told_to_readers
-from weft.intake.outcome import is_success
+from weft.index.parsing import ReaderSettings, encode
 from weft.intake.records import Refused
 from weft.intake.workers.child import Orders
 from weft.intake.workers.pool import Language, Workers, processors
-from weft.mgmt.values import BuildLink, DocId, LinkState, Result, WarcPosition
-from weft.model.url import UrlRefused, UrlRules
+from weft.mgmt.values import WarcPosition
+from weft.model.url import PageUrl, UrlRefused, UrlRules
+from weft.reading.body import Body, own_body
+from weft.reading.http_reader import HttpReader, PageResponse, location_in
+from weft.reading.settings import CRAWL
 
 _GROUP: Final = 50
 _AHEAD: Final = 4
-"""Questions for each worker that may be under way."""
+"""Groups per worker that may be in progress."""
 _LONGEST_TYPE: Final = 2048
 """Characters of a content type; the spider reports none that is longer."""
 
 
 class ArchivedFetch(msgspec.Struct, frozen=True, array_like=True):
-    """A fetch that decided what the index holds of a page."""
+    """The fetch that decided what the index holds of a page."""
 
     uri: bytes
     decided: int
     fetched: int
-    """When the page was last asked for: its version is not newer unless it came from elsewhere."""
+    """When the page was last fetched. A newer version in the index came from elsewhere, such as an import."""
     position: WarcPosition
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True):
-    """What the record of a fetch says: the page's content, or that there is no page, or why it says nothing."""
+class ExpectedPage(msgspec.Struct, frozen=True, array_like=True):
+    """What the index should hold according to a record: content, no page (both empty), or why that cannot be known."""
 
     cur: bytes = b""
     doc: bytes = b""
     problem: str = ""
 
 
-class Question(msgspec.Struct, frozen=True, array_like=True):
+class FetchGroup(msgspec.Struct, frozen=True, array_like=True):
+    """The records that a worker reads in one go."""
+
     fetches: list[ArchivedFetch]
 
     def __len__(self) -> int:
         return len(self.fetches)
 
-    def singly(self) -> Iterator[Question]:
-        return (Question([fetch]) for fetch in self.fetches)
+    def singly(self) -> Iterator[FetchGroup]:
+        return (FetchGroup([fetch]) for fetch in self.fetches)
 
 
-decode_question: Final = msgspec.msgpack.Decoder(Question).decode
+decode_group: Final = msgspec.msgpack.Decoder(FetchGroup).decode
 
 
-def _refuse(refused: Refused) -> Said:
-    return Said(problem=refused.why)
+def _refuse(refused: Refused) -> ExpectedPage:
+    return ExpectedPage(problem=refused.why)
 
 
-_LANGUAGE: Final = Language[Question, Said](encode, msgspec.msgpack.Decoder(list[Said]).decode, _refuse)
+_LANGUAGE: Final = Language[FetchGroup, ExpectedPage](
+    encode, msgspec.msgpack.Decoder(list[ExpectedPage]).decode, _refuse
+)
 
 
 class ArchiveReader:
-    """Reads a record as the index builder did, with nothing but the record to go by."""
+    """Reads records the way the index builder does, but relies on the record alone.
+
+    URL, status, content type and Location are those of the record, not those that the spider reported.
+    """
 
     def __init__(self, settings: ReaderSettings) -> None:
-        self._rules = UrlRules(settings.strip, settings.max_length)
-        self._reader: FetchReader = settings.reader()
+        self._reader = HttpReader(settings.reading, CRAWL)
         self._archive = Path(settings.archive)
 
-    def read(self, fetch: ArchivedFetch) -> Said:
+    def read(self, fetch: ArchivedFetch) -> ExpectedPage:
         at = fetch.position
         position = Position(at.file, at.offset, at.length)
         try:
             record = parse_record(read_member_bytes(self._archive, position), position)
-            return self._said(fetch, record)
+            return self._expected(fetch, record)
         except RecordUnreadable as error:
-            return Said(problem=error.problem)
+            return ExpectedPage(problem=error.problem)
 
-    def _said(self, fetch: ArchivedFetch, record: Record) -> Said:
-        url = record.fields.get("warc-target-uri", "")
+    def _expected(self, fetch: ArchivedFetch, record: Record) -> ExpectedPage:
+        url, head = record.fields.get("warc-target-uri", ""), record.head
         try:
-            found = self._rules.identify(url).uri.encode()
+            page = self._reader.rules.identify(url)
         except UrlRefused as refused:
-            return Said(problem=str(refused))
-        if found != fetch.uri:
-            return Said(problem=f"it is of {url}")
-        if not is_success(record.head.status):
-            # Only answers that decide are named: this one says that there is no page.
-            return Said()
-        return self._content(fetch, url, record)
+            return ExpectedPage(problem=str(refused))
+        if page.uri.encode() != fetch.uri:
+            return ExpectedPage(problem=f"it is of {url}")
+        response = PageResponse(page, fetch.decided, head.status, location_in(head), partial(self._body, page, record))
+        try:
+            loaded = self._reader.read(response).page
+        except BodyRefused as refused:
+            return ExpectedPage(problem=f"it cannot be parsed: {refused.reason}")
+        # Only fetches that decided about their page are read again: without content, there should be no page.
+        return ExpectedPage(loaded.cur, loaded.doc) if loaded else ExpectedPage()
 
-    def _content(self, fetch: ArchivedFetch, url: str, record: Record) -> Said:
-        media = record.head.get("content-type")
-        result = Result(
-            doc_id=DocId(0),
-            claim=0,
-            status=record.head.status,
-            position=fetch.position,
-            ended=fetch.decided,
-            content_type=media if len(media) <= _LONGEST_TYPE else "",
-        )
-        link = BuildLink(doc_id=DocId(0), uri=fetch.uri.decode(), url=url, state=LinkState.CRAWLED, result=result)
-        read = self._reader.read(link)
-        if read.page is None:
-            return Said(problem=f"it cannot be parsed: {read.fetched.error}")
-        return Said(read.page.cur, read.page.doc)
+    def _body(self, page: PageUrl, record: Record) -> Body:
+        given = record.head.get("content-type")
+        content_type = given if len(given) <= _LONGEST_TYPE else ""
+        return own_body(self._reader.settings, page.url, content_type, response_of(self._archive, record))
 
 
-ReadAgain = Callable[[Iterable[ArchivedFetch]], Iterator[tuple[ArchivedFetch, Said]]]
+ReadAgain = Callable[[Iterable[ArchivedFetch]], Iterator[tuple[ArchivedFetch, ExpectedPage]]]
 
 
 @contextmanager
 def reading_again(
     settings: Settings, rules: UrlRules, archive: Path, workers: int | None = None
 ) -> Iterator[ReadAgain]:
-    """What reads any number of records, in order, a bounded number at a time."""
+    """Reads any number of records, in order, with a bounded number in progress."""
     count = workers or processors()
-    told = told_to_readers(settings, rules, archive)
-    orders = Orders("weft.index.archived_worker", encode(told), settings.limits.parse_seconds)
+    first = ReaderSettings.from_settings(settings, rules, archive)
+    orders = Orders("weft.index.archived_worker", encode(first), settings.limits.parse_seconds)
     with Workers(count, orders, _LANGUAGE) as started:
 
-        def read_again(fetches: Iterable[ArchivedFetch]) -> Iterator[tuple[ArchivedFetch, Said]]:
+        def read_again(fetches: Iterable[ArchivedFetch]) -> Iterator[tuple[ArchivedFetch, ExpectedPage]]:
             pending = ((group, started.give(group)) for group in _grouped(fetches))
             window = list(islice(pending, count * _AHEAD))
             while window:
@@ -139,7 +140,7 @@ def reading_again(
         yield read_again
 
 
-def _grouped(fetches: Iterable[ArchivedFetch]) -> Iterator[Question]:
+def _grouped(fetches: Iterable[ArchivedFetch]) -> Iterator[FetchGroup]:
     remaining = iter(fetches)
     while group := list(islice(remaining, _GROUP)):
-        yield Question(group)
+        yield FetchGroup(group)

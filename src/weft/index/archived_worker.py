@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from weft.index.archived import ArchiveReader, decode_question
+from weft.index.archived import ArchiveReader, decode_group
 from weft.index.parsing import decode_settings, encode
 from weft.intake.workers.serving import Bounds, serve, set_alarm
 
 
-def begin(told: bytearray) -> tuple[Bounds, Callable[[bytearray], bytes]]:
-    settings = decode_settings(told)
+def begin(first: bytearray) -> tuple[Bounds, Callable[[bytearray], bytes]]:
+    settings = decode_settings(first)
     reader = ArchiveReader(settings)
 
     def answer(question: bytearray) -> bytes:
         answers = []
-        for fetch in decode_question(question).fetches:
-            set_alarm(settings.limits.parse_seconds)
+        for fetch in decode_group(question).fetches:
+            set_alarm(settings.reading.limits.parse_seconds)
             answers.append(reader.read(fetch))
         set_alarm(0)
         return encode(answers)
 
-    return Bounds(settings.limits.parse_bytes, settings.parent), answer
+    return Bounds(settings.reading.limits.parse_bytes, settings.parent), answer
 
 
 if __name__ == "__main__":

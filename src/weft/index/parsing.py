@@ -1,4 +1,4 @@
-"""Fetches read by worker processes: the questions, the answers, and a fetch whose worker died."""
+"""Fetches read by worker processes: what is sent to them, what comes back, and a fetch whose worker died."""
 
 from __future__ import annotations
 
@@ -11,35 +11,34 @@ from typing import Final
 import msgspec
 
 from weft.config import Settings
-from weft.config.agent import product_token
-from weft.config.crawl_sections import LimitsSettings
 from weft.index.builder import ReadAll
 from weft.index.fetches import FetchReader, Read, failed
-from weft.intake.records import Refused
-from weft.intake.responses import Reading
+from weft.intake.records import Reason, Refused
 from weft.intake.workers.child import Orders
 from weft.intake.workers.pool import Language, Workers, processors
 from weft.mgmt.values import BuildLink
+from weft.model.fetch_error import FetchError
 from weft.model.url import UrlRules
+from weft.reading.settings import ReadingSettings
 
 _GROUP: Final = 25
 """Fetches of one question: few enough that all workers are busy, and that little is asked again after a death."""
 
 
 class ReaderSettings(msgspec.Struct, frozen=True):
-    """All that reading depends on, in a form that can be sent to another process."""
+    """What a worker that reads the archive gets first."""
 
-    strip: tuple[str, ...]
-    max_length: int
-    limits: LimitsSettings
-    max_body: int
-    product: str
+    reading: ReadingSettings
     archive: str
     parent: int
+    """The process to die with."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings, rules: UrlRules, archive: Path) -> ReaderSettings:
+        return cls(ReadingSettings.from_settings(settings, rules), str(archive), os.getpid())
 
     def reader(self) -> FetchReader:
-        rules = UrlRules(self.strip, self.max_length)
-        return FetchReader(Reading(rules, self.limits, self.max_body, self.product, now_ms=0), Path(self.archive))
+        return FetchReader(self.reading, Path(self.archive))
 
 
 class Fetches(msgspec.Struct, frozen=True, array_like=True):
@@ -52,42 +51,37 @@ class Fetches(msgspec.Struct, frozen=True, array_like=True):
         return (Fetches([link]) for link in self.links)
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
+class FetchAnswer(msgspec.Struct, frozen=True, array_like=True):
     read: Read | None
     refused: str = ""
-    """Class of the error, of a fetch that cost a worker its life."""
+    """Class of the error, for a fetch whose worker died."""
 
 
 encode: Final = msgspec.msgpack.Encoder().encode
 decode_settings: Final = msgspec.msgpack.Decoder(ReaderSettings).decode
 decode_fetches: Final = msgspec.msgpack.Decoder(Fetches).decode
-_decode_answers: Final = msgspec.msgpack.Decoder(list[Answer]).decode
+_decode_answers: Final = msgspec.msgpack.Decoder(list[FetchAnswer]).decode
 
 
-def _refuse(refused: Refused) -> Answer:
-    return Answer(None, refused.reason.value.replace(" ", "_"))
+_DEATHS: Final = {
+    Reason.SLOW: FetchError.TOO_SLOW,
+    Reason.MEMORY: FetchError.TOO_MUCH_MEMORY,
+    Reason.CRASH: FetchError.CRASH,
+}
 
 
-_LANGUAGE: Final = Language[Fetches, Answer](encode, _decode_answers, _refuse)
+def _refuse(refused: Refused) -> FetchAnswer:
+    return FetchAnswer(None, _DEATHS[refused.reason])
 
 
-def told_to_readers(settings: Settings, rules: UrlRules, archive: Path) -> ReaderSettings:
-    return ReaderSettings(
-        rules.strip,
-        rules.max_length,
-        settings.limits,
-        settings.spider.max_body,
-        product_token(settings.spider),
-        str(archive),
-        os.getpid(),
-    )
+_LANGUAGE: Final = Language[Fetches, FetchAnswer](encode, _decode_answers, _refuse)
 
 
 @contextmanager
 def reading_all(settings: Settings, rules: UrlRules, archive: Path, workers: int | None = None) -> Iterator[ReadAll]:
-    """What reads many fetches at once; so many workers, or one less than there are processors."""
-    told = told_to_readers(settings, rules, archive)
-    orders = Orders("weft.index.worker", encode(told), settings.limits.parse_seconds)
+    """Reads many fetches at once, with `workers` processes or one less than there are processors."""
+    first = ReaderSettings.from_settings(settings, rules, archive)
+    orders = Orders("weft.index.worker", encode(first), settings.limits.parse_seconds)
     with Workers(workers or max(1, processors() - 1), orders, _LANGUAGE) as started:
 
         def read_all(links: Sequence[BuildLink]) -> list[Read]:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from weft.dispatcher.records import DOMAIN_ROW, LINK, decode_record
-from weft.index.archived import ArchivedFetch, ReadAgain, Said
+from weft.index.archived import ArchivedFetch, ExpectedPage, ReadAgain
 from weft.linkindex import keys
 from weft.linkindex.derived import Progress, current_pages
 from weft.linkindex.records import Version, pack_doc, read_doc
@@ -60,33 +60,35 @@ def decisive_fetches(reader: Reader) -> Iterator[ArchivedFetch]:
                 yield ArchivedFetch(cell.qualifier, record.decided, record.fetched, record.decided_position)
 
 
-def _compare(reader: Reader, block: Iterable[tuple[ArchivedFetch, Said]], found: ArchiveVerification) -> None:
+def _compare(reader: Reader, block: Iterable[tuple[ArchivedFetch, ExpectedPage]], found: ArchiveVerification) -> None:
     block = list(block)
     uris = [fetch.uri for fetch, _ in block]
     versions = reader.get(Table.FLUO, [keys.page_column(uri, keys.VERSION) for uri in uris])
     pages = reader.get(Table.FLUO, [keys.page_column(uri, keys.CUR) for uri in uris])
     docs = reader.get(Table.DOCS, [keys.doc_column(uri) for uri in uris])
-    for (fetch, said), version, page, doc in zip(block, versions, pages, docs, strict=True):
+    for (fetch, expected), version, page, doc in zip(block, versions, pages, docs, strict=True):
         if version is not None and Version.decode(version.value).fetched > fetch.fetched:
             continue  # loaded from elsewhere since
         found.records += 1
         found.pages += page is not None
-        _compare_one(fetch, said, page.value if page else b"", _unpacked(doc.value) if doc else b"", found)
+        _compare_one(fetch, expected, page.value if page else b"", _unpacked(doc.value) if doc else b"", found)
 
 
-def _compare_one(fetch: ArchivedFetch, said: Said, cur: bytes, doc: bytes, found: ArchiveVerification) -> None:
+def _compare_one(
+    fetch: ArchivedFetch, expected: ExpectedPage, cur: bytes, doc: bytes, found: ArchiveVerification
+) -> None:
     at = fetch.position
     place = f"{at.file} at {at.offset}"
     name = fetch.uri.decode(errors="replace")
-    if said.problem:
-        found.differs(f"fluo p:{name}: its record {place} cannot be read again: {said.problem}")
+    if expected.problem:
+        found.differs(f"fluo p:{name}: its record {place} cannot be read again: {expected.problem}")
         return
-    for cell, held, expected in (
-        (f"fluo p:{name} page:cur", cur, said.cur),
-        (f"docs x:{name} doc", doc, said.doc),
+    for cell, held, wanted in (
+        (f"fluo p:{name} page:cur", cur, expected.cur),
+        (f"docs x:{name} doc", doc, expected.doc),
     ):
-        if held != expected:
-            found.differs(f"{cell} {_difference(held, expected)}, by the record {place}")
+        if held != wanted:
+            found.differs(f"{cell} {_difference(held, wanted)}, by the record {place}")
 
 
 def _difference(held: bytes, expected: bytes) -> str:

@@ -10,7 +10,7 @@ from weft.intake.files import Source
 from weft.intake.formats import Format
 from weft.intake.heads import BEGINS, BEGINS_LATER, ENDS, Head, HeadRefused, head_of
 from weft.intake.position import BEGINNING, Position, SourceDamaged, Unit, problem_of
-from weft.intake.records import Reason, Record, Refused
+from weft.intake.records import ArchiveRecord, Reason, Refused
 from weft.intake.recovery import next_member
 from weft.intake.unpack.blocks import pieces
 from weft.intake.unpack.compression import Compression
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
     position: Position
     after: Position
-    record: Record | None = None
+    record: ArchiveRecord | None = None
     passed: str = ""
     """What it is, if it has nothing to say about a page."""
     refused: Refused | None = None
@@ -140,7 +140,7 @@ class Archive:
         if head.is_segment:
             why = "it is a segment of a record; expected a whole one"
             return Entry(self._here, after, refused=Refused(Reason.SEGMENT, why))
-        return Entry(self._here, after, Record(head.kind, head.uri, head.date, head.media, head.is_cut, body))
+        return Entry(self._here, after, ArchiveRecord(head.kind, head.uri, head.date, head.media, head.is_cut, body))
 
     def _large(self, head: Head, begin: int) -> Entry | None:
         """Pass a record that is too large to be held."""

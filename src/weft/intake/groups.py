@@ -11,7 +11,7 @@ from weft.intake.archives import Archive, Entry
 from weft.intake.lines import Line, Lines
 from weft.intake.parsing import Task
 from weft.intake.position import Position, SourceDamaged
-from weft.intake.records import Record, Refused
+from weft.intake.records import ArchiveRecord, Refused
 
 GROUP: Final = 32
 """Lines or records of a group, at most."""
@@ -34,7 +34,7 @@ class Group:
     after: Position
     bytes_read: int = 0
     lines: list[bytes | None] = field(default_factory=list)
-    records: list[Record] = field(default_factory=list)
+    records: list[ArchiveRecord] = field(default_factory=list)
     positions: list[Position] = field(default_factory=list)
     """Where each line or record begins."""
     skipped: list[Skipped] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What an import and its parse workers say to each other."""
+"""The messages between an import and its parse workers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Final
 
 import msgspec
 
-from weft.intake.parsing import Found, ParserSettings, Task
+from weft.intake.parsing import Found, Task
 from weft.intake.records import Reason, Refused
 from weft.linkindex.loaded import LoadedPage, Outlinks
 from weft.linkindex.records import Version
+from weft.reading.settings import ReadingSettings
 
 _Columns = tuple[list[bytes], list[bytes], list[bytes], list[bool]]
 _Page = tuple[int, bytes, bytes, int, bytes, bytes, bytes, _Columns]
@@ -19,9 +20,9 @@ _Answer = tuple[list[_Page], list[tuple[int, Reason, str]], list[tuple[int, str]
 
 
 class WorkerSettings(msgspec.Struct, frozen=True):
-    """What a worker is told first."""
+    """What a worker gets first."""
 
-    parser: ParserSettings
+    reading: ReadingSettings
     seconds: float
     """Processor time for one page."""
     memory: int
@@ -49,7 +50,7 @@ def encode_answer(answer: Sequence[Found]) -> bytes:
 
 
 def decode_answer(data: bytes | bytearray) -> list[Found]:
-    """Raises msgspec.DecodeError for what no worker of ours says."""
+    """Raises msgspec.DecodeError for what no worker of ours sends."""
     pages, refused, passed = _decode_answer(data)
     found: dict[int, Found] = dict(passed)
     for number, reason, why in refused:

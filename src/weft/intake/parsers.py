@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import Final
 
 from weft.config import Settings
-from weft.config.agent import product_token
 from weft.intake.messages import WorkerSettings, decode_answer, encode
-from weft.intake.parsing import Found, Parser, ParserSettings, Task
+from weft.intake.parsing import Found, Parser, Task
 from weft.intake.workers.child import Orders
 from weft.intake.workers.pool import Language, Pending, Workers, processors
 from weft.model.url import UrlRules
+from weft.reading.settings import ReadingSettings
 
 _PARSED_HERE: Final = 4 << 20
 """Bytes of lines that are parsed in less time than a worker takes to start."""
@@ -21,9 +21,9 @@ _PARSED_HERE: Final = 4 << 20
 LANGUAGE: Final = Language[Task, Found](encode, decode_answer, lambda refused: refused)
 
 
-def orders_for(parser: ParserSettings, seconds: float, memory: int) -> Orders:
+def orders_for(reading: ReadingSettings, seconds: float, memory: int) -> Orders:
     """Workers that give a page so much processor time and memory."""
-    return Orders("weft.intake.worker", encode(WorkerSettings(parser, seconds, memory, os.getpid())), seconds)
+    return Orders("weft.intake.worker", encode(WorkerSettings(reading, seconds, memory, os.getpid())), seconds)
 
 
 class Answered:
@@ -58,8 +58,8 @@ class EarlyHere:
 @contextmanager
 def parsers(settings: Settings, rules: UrlRules, workers: int | None = None) -> Iterator[EarlyHere]:
     """What an import parses with; so many workers, or one less than there are processors."""
-    limits, spider = settings.limits, settings.spider
-    own = ParserSettings(rules.strip, rules.max_length, limits, spider.max_body, product_token(spider))
-    orders = orders_for(own, limits.parse_seconds, limits.parse_bytes)
+    limits = settings.limits
+    reading = ReadingSettings.from_settings(settings, rules)
+    orders = orders_for(reading, limits.parse_seconds, limits.parse_bytes)
     with Workers(workers or max(1, processors() - 1), orders, LANGUAGE) as started:
-        yield EarlyHere(Parser(own), started)
+        yield EarlyHere(Parser(reading), started)

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from weft.config.crawl_sections import LimitsSettings
 from weft.intake.jsonl import JsonPages
-from weft.intake.records import PageRefused, Reason, Record, Refused
+from weft.intake.records import ArchiveRecord, PageRefused, Reason, Refused
 from weft.linkindex.loaded import LoadedPage
-from weft.model.url import UrlRules
+from weft.reading.settings import IMPORT, ReadingSettings
+
+if TYPE_CHECKING:
+    from weft.reading.http_reader import HttpReader
 
 Found = LoadedPage | Refused | str
 """What a line or record gave: a page, why there is none, or what it is if it says nothing of one."""
 
 Given = TypeVar("Given")
-
-
-class ParserSettings(msgspec.Struct, frozen=True):
-    """All that parsing depends on, in a form that can be sent to another process."""
-
-    strip: tuple[str, ...]
-    max_length: int
-    limits: LimitsSettings
-    max_body: int
-    product: str
 
 
 class Task(msgspec.Struct, frozen=True, array_like=True):
@@ -36,7 +29,7 @@ class Task(msgspec.Struct, frozen=True, array_like=True):
     """The time of pages that have none of their own."""
     lines: list[bytes | None] = []
     """None stands for a line that is too long."""
-    records: list[Record] = []
+    records: list[ArchiveRecord] = []
 
     def __len__(self) -> int:
         return len(self.lines) + len(self.records)
@@ -50,9 +43,9 @@ class Task(msgspec.Struct, frozen=True, array_like=True):
 class Parser:
     """Answers tasks. `before` is called before each line or record: the place to set an alarm."""
 
-    def __init__(self, settings: ParserSettings, before: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, settings: ReadingSettings, before: Callable[[], object] = lambda: None) -> None:
         self._settings, self._before = settings, before
-        self._rules = UrlRules(settings.strip, settings.max_length)
+        self._rules = settings.url_rules()
 
     def answer(self, task: Task) -> list[Found]:
         """What each line or record gives, in their order."""
@@ -63,19 +56,23 @@ class Parser:
             found += self._found(self._record_reader(task.now_ms), task.records)
         return found
 
-    def _record_reader(self, now_ms: int) -> Callable[[Record], LoadedPage | str]:
-        # A process that parses no HTML, as the one that writes the store, need not load what does.
-        from weft.intake.responses import Reading, Responses
+    def _record_reader(self, now_ms: int) -> Callable[[ArchiveRecord], LoadedPage | str]:
+        from weft.intake.responses import RecordReader
         from weft.intake.wat import read_wat
 
-        settings = self._settings
-        responses = Responses(Reading(self._rules, settings.limits, settings.max_body, settings.product, now_ms))
+        reader = RecordReader(self._http_reader, now_ms)
 
-        def read(record: Record) -> LoadedPage | str:
-            is_wat = record.kind == "metadata"
-            return read_wat(responses, settings.limits, record) if is_wat else responses.read(record)
+        def read(record: ArchiveRecord) -> LoadedPage | str:
+            return read_wat(reader, record) if record.kind == "metadata" else reader.read(record)
 
         return read
+
+    @cached_property
+    def _http_reader(self) -> HttpReader:
+        # A process that parses no HTML, as the one that writes the store, need not load what does.
+        from weft.reading.http_reader import HttpReader
+
+        return HttpReader(self._settings, IMPORT)
 
     def _found(self, read: Callable[[Given], LoadedPage | str], given: Sequence[Given]) -> Iterator[Found]:
         for item in given:

@@ -10,8 +10,8 @@ import msgspec
 from weft.errors import WeftError
 
 
-class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A whole record of a kind that may tell of a page."""
+class ArchiveRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A whole record of a kind that may describe a page."""
 
     kind: str
     uri: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -14,11 +15,15 @@ from weft.html import FoundLink, Robots
 from weft.html.links import ASCII_SPACE, LONGEST_HREF
 from weft.html.robots import robots_in
 from weft.intake.jsonl import DESCRIPTION_CHARS, REL_CHARS, collapsed
-from weft.intake.records import PageRefused, Reason, Record
-from weft.intake.responses import Content, Responses
+from weft.intake.records import ArchiveRecord, PageRefused, Reason
+from weft.intake.responses import RecordReader
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.records import Doc
 from weft.model.url import foreign_scheme
+from weft.reading.body import BodyType, PageContent, RecognisedBody, media_type_of
+from weft.reading.html_body import HTML_MEDIA_TYPES
+from weft.reading.outcomes import BodyKind
+from weft.reading.settings import ReadingSettings
 
 _WORDS_AT: Final = {"A@/href": "text", "AREA@/href": "alt", "FRAME@/src": "title"}
 """The kinds of links that count on a page too, and which field holds their words."""
@@ -71,8 +76,8 @@ class _Wat(msgspec.Struct):
 _decode: Final = msgspec.json.Decoder(_Wat).decode
 
 
-def read_wat(responses: Responses, limits: LimitsSettings, record: Record) -> LoadedPage | str:
-    """The page that a record tells of, or what the record is if it tells of none; raises PageRefused."""
+def read_wat(reader: RecordReader, record: ArchiveRecord) -> LoadedPage | str:
+    """The page that a record describes, or what the record is if it describes none; raises PageRefused."""
     envelope = _decoded(record.body).envelope
     if envelope is None:
         return "metadata"
@@ -84,22 +89,25 @@ def read_wat(responses: Responses, limits: LimitsSettings, record: Record) -> Lo
     if foreign_scheme(uri):
         return "metadata of another scheme"
     date = _text(envelope.header.get("WARC-Date")) or record.date
-    about = Record(kind, uri, date, media="", is_cut=False, body=b"")
-    extract = _Extract(response.page, limits, is_escaped=record.date < _UNESCAPED_SINCE)
-    return responses.make(about, _head(response), extract)
+    about = ArchiveRecord(kind, uri, date, media="", is_cut=False, body=b"")
+    head = _head(response)
+    return reader.make(about, head, _Extract(head, response.page, is_escaped=record.date < _UNESCAPED_SINCE))
 
 
 class _Extract:
-    """What stands in a WAT record of the body of a response."""
+    """What a WAT record holds in place of a body: a page that was taken apart already, if it was HTML."""
 
-    def __init__(self, page: _Html | None, limits: LimitsSettings, *, is_escaped: bool) -> None:
-        self._page, self._limits, self._is_escaped = page, limits, is_escaped
+    def __init__(self, head: Head, page: _Html | None, *, is_escaped: bool) -> None:
+        self.head, self._page, self._is_escaped = head, page, is_escaped
 
-    def looks_like_html(self) -> bool:
-        return self._page is not None
+    def recognise(self, types: Iterable[BodyType]) -> RecognisedBody | None:
+        """Whatever else weft reads, an extract holds nothing of it."""
+        has_type = bool(self.head.get("content-type"))
+        is_html = media_type_of(self.head) in HTML_MEDIA_TYPES if has_type else self._page is not None
+        return RecognisedBody(BodyKind.PAGE, self._content) if is_html else None
 
-    def content(self, content_type: str) -> Content:
-        page = self._page or _Html()
+    def _content(self, settings: ReadingSettings) -> PageContent:
+        page, limits = self._page or _Html(), settings.limits
         robots = Robots()
         named: dict[str, str] = {}
         for meta in page.head.metas:
@@ -109,19 +117,19 @@ class _Extract:
                 robots |= robots_in(words)
             elif name in ("description", "og:description") and words:
                 named.setdefault(name, words)
-        title = self._words(page.head.title, self._limits.title_chars)
+        title = self._words(page.head.title, limits.title_chars)
         doc = Doc(title=title, description=named.get("description") or named.get("og:description") or "")
-        return Content(doc, self._links(page.links), self._plain(page.head.base).strip(), robots)
+        return PageContent(doc, self._links(page.links, limits), self._plain(page.head.base).strip(), robots)
 
-    def _links(self, links: list[_Link]) -> list[FoundLink]:
+    def _links(self, links: list[_Link], limits: LimitsSettings) -> list[FoundLink]:
         found = [link for link in links if isinstance(link.url, str) and _text(link.path) in _WORDS_AT]
-        return [self._link(link) for link in found[: self._limits.links_per_page]]
+        return [self._link(link, limits.anchor_chars) for link in found[: limits.links_per_page]]
 
-    def _link(self, link: _Link) -> FoundLink:
+    def _link(self, link: _Link, anchor_chars: int) -> FoundLink:
         words = getattr(link, _WORDS_AT[link.path])
         rel = self._words(link.rel, REL_CHARS).lower()
         href = self._plain(link.url).strip(ASCII_SPACE)[:LONGEST_HREF]
-        return FoundLink(href, self._words(words, self._limits.anchor_chars), rel)
+        return FoundLink(href, self._words(words, anchor_chars), rel)
 
     def _words(self, value: object, longest: int) -> str:
         return collapsed(self._plain(value), longest)

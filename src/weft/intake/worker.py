@@ -7,18 +7,18 @@ from typing import Final
 
 from weft.intake.messages import decode_settings, decode_task, encode_answer
 from weft.intake.parsing import Parser, Task
-from weft.intake.records import Record
+from weft.intake.records import ArchiveRecord
 from weft.intake.workers.serving import Bounds, serve, set_alarm
 
 _PAGE: Final = b"<title>A page</title><p>A few words and <a href=/>a link</a>"
-_WARM_UP: Final = Record("resource", "https://example.com/", "", "text/html", False, _PAGE)
+_WARM_UP: Final = ArchiveRecord("resource", "https://example.com/", "", "text/html", False, _PAGE)
 
 
-def begin(told: bytearray) -> tuple[Bounds, Callable[[bytearray], bytes]]:
-    settings = decode_settings(told)
+def begin(first: bytearray) -> tuple[Bounds, Callable[[bytearray], bytes]]:
+    settings = decode_settings(first)
     # What the first page would load is no part of what a page may take.
-    Parser(settings.parser).answer(Task(0, records=[_WARM_UP]))
-    parser = Parser(settings.parser, before=lambda: set_alarm(settings.seconds))
+    Parser(settings.reading).answer(Task(0, records=[_WARM_UP]))
+    parser = Parser(settings.reading, before=lambda: set_alarm(settings.seconds))
 
     def answer(question: bytearray) -> bytes:
         found = parser.answer(decode_task(question))

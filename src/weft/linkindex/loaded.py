@@ -77,7 +77,7 @@ def load_joined(
     page: PageUrl, fetched: int, joined: PageLinks, anchors: Sequence[str], rels: Sequence[str], doc: Doc
 ) -> LoadedPage:
     """Like load_page, for links that were joined before; `anchors` and `rels` are in the order of their hrefs."""
-    rows = _rows_of_first(joined.uris)
+    rows = rows_of_first(joined.uris)
     found = [joined.positions[row] for row in rows]
     words = [anchors[position] for position in found]
     outlinks = list(map(Outlink, [joined.urls[row] for row in rows], words, [rels[position] for position in found]))
@@ -98,7 +98,7 @@ def load_joined(
     )
 
 
-def _rows_of_first(uris: Sequence[Uri]) -> Sequence[int]:
+def rows_of_first(uris: Sequence[Uri]) -> Sequence[int]:
     """Where each target stands for the first time, in order."""
     if len(set(uris)) == len(uris):
         return range(len(uris))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from suites import suite_file
 from weft.archive.decode import BodyRefused, DecodeLimits
-from weft.intake.sitemaps import Entry, ListingKind, is_listing, kind_of, read_listing, unpacked
-from weft.intake.sitemaps.dates import lastmod_of
+from weft.reading.listing_entries import ListedUrl, lastmod_of, read_listing
+from weft.reading.listing_kinds import ListingKind, kind_of, unpacked
 
 MOST = 50_000
 LIMITS = DecodeLimits(size=50 << 20)
@@ -21,7 +21,7 @@ FEBRUARY = 1_769_904_000_000
 """2026-02-01"""
 
 
-def entries(body: bytes, url: str = "https://a.com/sitemap.xml", kind: str = "application/xml") -> list[Entry]:
+def entries(body: bytes, url: str = "https://a.com/sitemap.xml", kind: str = "application/xml") -> list[ListedUrl]:
     found = kind_of(kind, url, body)
     assert found is not None
     return read_listing(unpacked(body, LIMITS), found, MOST).entries
@@ -111,7 +111,7 @@ def test_of_fifty_thousand_and_one_entries_the_last_is_left_out() -> None:
 
 def test_a_packed_bomb_is_refused() -> None:
     bomb = gzip.compress(b"<urlset>" + b" " * (20 << 20))
-    assert is_listing("application/gzip", "https://a.com/sitemap.xml.gz", bomb)
+    assert kind_of("application/gzip", "https://a.com/sitemap.xml.gz", bomb) is ListingKind.PAGES
     with pytest.raises(BodyRefused, match="times as many"):
         unpacked(bomb, LIMITS)
     with pytest.raises(BodyRefused, match="more than 1048576 bytes"):
@@ -150,4 +150,4 @@ def test_any_bytes_are_a_listing(body: bytes, kind: ListingKind) -> None:
     ],
 )
 def test_what_is_no_listing_is_none(content_type: str, url: str, body: bytes) -> None:
-    assert not is_listing(content_type, url, body)
+    assert kind_of(content_type, url, body) is None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Final, NamedTuple
 
-from weft.intake.sitemaps.dates import lastmod_of
-from weft.intake.sitemaps.kinds import ListingKind, prefix_of
+from weft.reading.listing_kinds import ListingKind, prefix_of
 
 # All counts are bounded: an element that never ends costs no more than its beginning.
 _TEXT: Final = rb"\s{0,1000}(?:<!\[CDATA\[\s{0,1000})?([^<\s][^<]{0,4095})"
@@ -24,34 +24,39 @@ _ATTRIBUTE: Final = re.compile(rb"([\w:.-]{1,64})\s{0,50}=\s{0,50}(?:\"([^\"]{0,
 _FOLLOWED: Final = frozenset({b"", b"alternate", b"next", b"previous", b"prev-archive", b"next-archive"})
 """Relations of a feed's links that lead to pages or to more of the feed."""
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_MONTH: Final = re.compile(r"\d{4}(-\d\d)?", re.ASCII)
+_LONGEST_DATE: Final = 40
 
-class Entry(NamedTuple):
+
+class ListedUrl(NamedTuple):
     url: str
     """As it is written."""
     lastmod: int = 0
     """Milliseconds since 1970 of its last change, as the listing says; 0: it does not."""
 
 
-class Listing(NamedTuple):
+class UrlListing(NamedTuple):
     kind: ListingKind
-    entries: list[Entry]
+    entries: list[ListedUrl]
     is_cut: bool
     """There were more entries than are taken."""
 
 
-def read_listing(body: bytes, kind: ListingKind, most: int) -> Listing:
+def read_listing(body: bytes, kind: ListingKind, most: int) -> UrlListing:
     """At most `most` entries of an unpacked body."""
     found: dict[str, int] = {}
     for url, lastmod in _ENTRIES[kind](body):
         text = unescape(url.decode("utf-8", "replace")).strip()
         if text not in found and len(found) == most:
-            return Listing(kind, _entries(found), is_cut=True)
+            return UrlListing(kind, _entries(found), is_cut=True)
         found[text] = max(lastmod, found.get(text, 0))
-    return Listing(kind, _entries(found), is_cut=False)
+    return UrlListing(kind, _entries(found), is_cut=False)
 
 
-def _entries(found: dict[str, int]) -> list[Entry]:
-    return [Entry(url, lastmod) for url, lastmod in found.items() if url]
+def _entries(found: dict[str, int]) -> list[ListedUrl]:
+    return [ListedUrl(url, lastmod) for url, lastmod in found.items() if url]
 
 
 _Raw = Iterator[tuple[bytes, int]]
@@ -111,6 +116,21 @@ def _of_text(body: bytes) -> _Raw:
         url = line.strip()
         if url[:8].lower().startswith((b"http://", b"https://")) and len(url) <= 4096:
             yield url, 0
+
+
+def lastmod_of(text: bytes) -> int:
+    """The lastmod of an entry, a W3C datetime of which the smaller parts may be left out.
+
+    The beginning of what it names, in milliseconds since 1970; 0 for what is no time, or one before 1970.
+    """
+    written = text[:_LONGEST_DATE].decode("ascii", "replace").strip()
+    if month := _MONTH.fullmatch(written):
+        written += "-01" if month[1] else "-01-01"
+    try:
+        at = datetime.fromisoformat(written)
+        return max(0, ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MILLISECOND)
+    except (ValueError, OverflowError):
+        return 0
 
 
 def _plain(text: bytes | None) -> bytes:

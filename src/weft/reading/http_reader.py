@@ -1,0 +1,159 @@
+"""The path from an HTTP response to what the index takes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from weft.archive.http_message import Head
+from weft.html import robots_in_header
+from weft.linkindex.loaded import LoadedPage, load_gone, load_joined
+from weft.linkindex.records import Doc
+from weft.model.links import base_for_links, join_links
+from weft.model.url import PageUrl, UrlRefused
+from weft.reading import body_types
+from weft.reading.body import BodyType, PageContent, RecognisedBody
+from weft.reading.following import (
+    FoundUrl,
+    fingerprint_of_entries,
+    followed_entries,
+    followed_links,
+    followed_page,
+    followed_refresh,
+    join_elsewhere,
+)
+from weft.reading.listing_entries import UrlListing
+from weft.reading.listing_kinds import ListingKind
+from weft.reading.outcomes import BodyKind, Effect, Leads, PageOutcome, effect_of, is_redirect, is_success, outcome_of
+from weft.reading.settings import ReadingPolicy, ReadingSettings
+
+
+class Payload(Protocol):
+    """What came with a success: a `Body`, or what another program extracted from one."""
+
+    @property
+    def head(self) -> Head: ...
+
+    def recognise(self, types: Iterable[BodyType]) -> RecognisedBody | None:
+        """What reads it; None if none of `types` does."""
+        ...
+
+
+class PageResponse(NamedTuple):
+    """The response to a request for a page, wherever it was kept."""
+
+    page: PageUrl
+    at: int
+    """Milliseconds since 1970."""
+    status: int
+    location: str | None
+    """Where a redirect leads, as written; None if there is no Location. An empty one leads to the page itself."""
+    open_payload: Callable[[], Payload]
+    """Called for a success alone."""
+
+
+class Reading(NamedTuple):
+    """What a response says. Crawl, import and verify each take the fields that they need."""
+
+    outcome: PageOutcome
+    page: LoadedPage | None
+    """The page's new content or its removal; None: the index keeps what it has."""
+    target: PageUrl | None = None
+    """Where a redirect leads."""
+    follow: Sequence[FoundUrl] = ()
+    """Links, entries of a listing, the target of a redirect or refresh."""
+    is_index: bool = False
+    """Whether the URLs to follow are sitemaps."""
+    title: str = ""
+    text: str = ""
+    canonical: str = ""
+    """Uri of the page that this one names in its place; empty: none other."""
+    fingerprint: int = 0
+    simhash: int = 0
+
+
+class HttpReader:
+    """Reads responses by the table of outcomes and the list of body types."""
+
+    def __init__(self, settings: ReadingSettings, policy: ReadingPolicy) -> None:
+        self.settings, self.rules, self._policy = settings, settings.url_rules(), policy
+        self._types = [
+            body_type for body_type in body_types.BODY_TYPES if policy.discovers or body_type.kind is BodyKind.PAGE
+        ]
+
+    def read(self, response: PageResponse) -> Reading:
+        """Raises BodyRefused, and whatever opening the payload raises."""
+        status = response.status
+        leads, target = self._leads(response) if is_redirect(status) else (Leads.NOWHERE, None)
+        payload = response.open_payload() if is_success(status) else None
+        body = payload.recognise(self._types) if payload else None
+        outcome = outcome_of(status, leads, body.kind if body else BodyKind.OTHER)
+        if payload and body:
+            content = body.read(self.settings)
+            if isinstance(content, UrlListing):
+                return self._listing(response, outcome, content)
+            return self._page(response, outcome, payload.head, content)
+        follow = [followed_page(target)] if target and outcome is PageOutcome.MOVED else []
+        return Reading(outcome, self._removal(response, outcome), target, follow)
+
+    def _leads(self, response: PageResponse) -> tuple[Leads, PageUrl | None]:
+        if response.location is None:
+            return Leads.NOWHERE, None
+        try:
+            target = self.rules.join(response.page.url, response.location)
+        except UrlRefused:
+            return Leads.TO_NO_PAGE, None
+        return (Leads.TO_ITSELF if target.uri == response.page.uri else Leads.ELSEWHERE), target
+
+    def _page(self, response: PageResponse, outcome: PageOutcome, head: Head, content: PageContent) -> Reading:
+        page, links = response.page, content.links
+        wishes = [value for name, value in head.fields if name == "x-robots-tag"]
+        robots = content.robots | robots_in_header(wishes, self.settings.product)
+        rels = [_with_nofollow(link.rel) if robots.nofollow else link.rel for link in links]
+        base = base_for_links(page.url, content.base or None)
+        joined = join_links(self.rules, base, [link.href for link in links])
+        doc = Doc() if robots.noindex else content.doc
+        loaded = load_joined(page, response.at, joined, [link.anchor for link in links], rels, doc)
+        if not self._policy.discovers:
+            return Reading(outcome, loaded)
+        follow = followed_links(loaded.outlinks, joined, rels)
+        follow += followed_refresh(self.rules, page, content.refresh)
+        canonical = join_elsewhere(self.rules, page, content.canonical)
+        return Reading(
+            outcome,
+            loaded,
+            follow=follow,
+            title=content.doc.title,
+            text=content.doc.text,
+            canonical=canonical.uri if canonical else "",
+            fingerprint=content.fingerprint,
+            simhash=content.simhash,
+        )
+
+    def _listing(self, response: PageResponse, outcome: PageOutcome, listing: UrlListing) -> Reading:
+        follow = followed_entries(self.rules, response.page, listing)
+        return Reading(
+            outcome,
+            self._removal(response, outcome),
+            follow=follow,
+            is_index=listing.kind is ListingKind.INDEX,
+            fingerprint=fingerprint_of_entries(follow),
+        )
+
+    def _removal(self, response: PageResponse, outcome: PageOutcome) -> LoadedPage | None:
+        """For a response without content: that the page is gone, or nothing."""
+        effect = effect_of(outcome, bad_redirect_removes=self._policy.bad_redirect_removes)
+        return load_gone(response.page, response.at) if effect is Effect.REMOVE else None
+
+
+def location_in(head: Head) -> str | None:
+    """For PageResponse. A header is read as latin-1; servers write UTF-8 into it, as browsers expect."""
+    given = head.get("location")
+    try:
+        return given.encode("latin-1").decode() or None
+    except UnicodeError:
+        return given
+
+
+def _with_nofollow(rel: str) -> str:
+    return rel if "nofollow" in rel.split() else f"{rel} nofollow".strip()

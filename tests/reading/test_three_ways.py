@@ -1,0 +1,111 @@
+"""What a fetch does to the index: one table, and the same for crawl, import and `verify --archive`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from three_ways import URL, Held, Sent, crawl, expected_by_archive, imported, verified
+
+from weft.linkindex.loaded import LoadedPage
+from weft.linkindex.records import decode_page
+from weft.store.tables import Table
+
+BEFORE = Sent(body="<title>Before</title><p>Old words</p><a href=/old>old</a>")
+AFTER = "<title>After</title><p>New words</p><a href=/new>new</a><a href=/marked rel=nofollow>marked</a>"
+SITEMAP = "<urlset><url><loc>https://a.com/new</loc></url></urlset>"
+FEED = "<rss><item><link>/new</link></item></rss>"
+
+TABLE = [
+    ("HTML", Sent(body=AFTER), "replaced", ["/new"]),
+    ("XHTML", Sent(kind="application/xhtml+xml", body=AFTER), "replaced", ["/new"]),
+    ("HTML with noindex", Sent(body=f"<meta name=robots content=noindex>{AFTER}"), "replaced", ["/new"]),
+    ("HTML with nofollow", Sent(body=f"<meta name=robots content=nofollow>{AFTER}"), "replaced", []),
+    ("304", Sent(304), "kept", []),
+    ("the same content", BEFORE, "kept", []),
+    ("redirect to another uri", Sent(301, location="/new"), "removed", ["/new"]),
+    ("redirect to the same uri", Sent(302, location="http://a.com/page#x"), "kept", []),
+    ("meta refresh", Sent(body=f"<meta http-equiv=refresh content='0;url=/next'>{AFTER}"), "replaced",
+     ["/new", "/next"]),
+    ("404", Sent(404), "removed", []),
+    ("410", Sent(410, body=AFTER), "removed", []),
+    ("403", Sent(403, body=AFTER), "kept", []),
+    ("500", Sent(500, body=AFTER), "kept", []),
+    ("206", Sent(206, body=AFTER), "kept", []),
+    ("not HTML", Sent(kind="application/pdf", body="%PDF"), "removed", []),
+    ("sitemap", Sent(kind="application/xml", body=SITEMAP), "removed", ["/new"]),
+    ("feed", Sent(kind="application/rss+xml", body=FEED), "removed", ["/new"]),
+]  # fmt: skip
+NAMES = [row[0] for row in TABLE]
+ROWS = [row[1:] for row in TABLE]
+
+
+def after(held: Held, before: Held) -> str:
+    if not held.cur:
+        assert not held.doc
+        return "removed"
+    return "kept" if held == before else "replaced"
+
+
+@pytest.mark.parametrize(("sent", "effect", "found"), ROWS, ids=NAMES)
+def test_a_row_of_the_table_in_a_crawl(tmp_path: Path, sent: Sent, effect: str, found: list[str]) -> None:
+    with closing(crawl(tmp_path, BEFORE, sent)) as world:
+        assert after(Held.by(world.store), imported(BEFORE)[0]) == effect
+        names = ("/new", "/marked", "/next")
+        assert [name for name in names if world.record(f"https://a.com{name}")] == found
+
+
+@pytest.mark.parametrize(("sent", "effect", "found"), ROWS, ids=NAMES)
+def test_a_row_of_the_table_in_an_import(sent: Sent, effect: str, found: list[str]) -> None:
+    before = imported(BEFORE)[0]
+    assert b"Old words" in before.doc
+    assert after(imported(BEFORE, sent)[0], before) == effect
+
+
+@pytest.mark.parametrize(("sent", "effect", "found"), ROWS, ids=NAMES)
+def test_a_row_of_the_table_in_the_archive(tmp_path: Path, sent: Sent, effect: str, found: list[str]) -> None:
+    with closing(crawl(tmp_path, BEFORE, sent)) as world:
+        expected = expected_by_archive(world)
+        assert expected.problem == ""
+        assert after(Held(expected.cur, expected.doc), imported(BEFORE)[0]) == effect
+        assert verified(world).differences == 0
+
+
+@pytest.mark.parametrize("sent", [row[0] for row in ROWS], ids=NAMES)
+def test_all_three_hold_the_same(tmp_path: Path, sent: Sent) -> None:
+    with closing(crawl(tmp_path, sent)) as world:
+        held = Held.by(world.store)
+        assert held == imported(sent)[0]
+        record = world.record(URL)
+        assert record is not None
+        if record.decided_position:
+            expected = expected_by_archive(world)
+            assert Held(expected.cur, expected.doc) == held
+
+
+def test_noindex_keeps_the_links_and_hides_the_text(tmp_path: Path) -> None:
+    with closing(crawl(tmp_path, Sent(body=f"<meta name=robots content=noindex>{AFTER}"))) as world:
+        assert not list(world.store.scan_rows(Table.DOCS))
+        assert decode_page(Held.by(world.store).cur).outlinkcount == 2
+
+
+def test_a_redirect_to_what_cannot_be_fetched_keeps_a_crawled_page_and_removes_an_imported_one(tmp_path: Path) -> None:
+    sent = Sent(302, location="mailto:somebody")
+    with closing(crawl(tmp_path, BEFORE, sent)) as world:
+        record = world.record(URL)
+        assert record is not None
+        assert (Held.by(world.store).cur != b"", record.error) == (True, "redirect")
+        assert verified(world).differences == 0
+    assert imported(BEFORE, sent)[0] == Held(b"", b"")
+
+
+def test_a_redirect_without_location_is_retried_by_a_crawl_and_passed_over_by_an_import(tmp_path: Path) -> None:
+    sent = Sent(302)
+    with closing(crawl(tmp_path, BEFORE, sent)) as world:
+        record = world.record(URL)
+        assert record is not None
+        assert (Held.by(world.store).cur != b"", record.turned) == (True, True)
+    page, passed = imported(BEFORE, sent)[1]
+    assert isinstance(page, LoadedPage)
+    assert passed == "status 302"
