@@ -16,7 +16,7 @@ import pytest
 from crawling import PLAN, SETS, check_against_the_truth, check_manners, check_proof, crawl, logs, served_for
 
 from weft.demo.web.server.serving import Served
-from weft.status_file import last_status
+from weft.roles.status_file import last_status
 
 ROLES = ("urlserver", "spider", "index")
 # Slow enough that it is not over before the last kill.

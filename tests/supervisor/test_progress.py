@@ -13,7 +13,7 @@ from weft.cli.dashboard import LiveView, sparkline
 from weft.clock import ManualClock
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NewLink
-from weft.status_file import last_status, read_status, write_status
+from weft.roles.status_file import last_status, read_status, write_status
 from weft.supervisor import progress as of_progress
 from weft.supervisor.progress import Progress
 

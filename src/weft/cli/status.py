@@ -52,7 +52,7 @@ def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> No
 
 def status_facts(mgmt: Mgmt, home: Path, settings: Settings) -> dict[str, Any]:
     """Everything that a status says, for people and programs alike."""
-    from weft.status_file import last_status, read_status
+    from weft.roles.status_file import last_status, read_status
     from weft.supervisor.disk import look_at_disk
 
     counts, index = mgmt.counts(), last_status(home, "index") or {}
@@ -145,7 +145,7 @@ def drawn(name: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
 
 def _show_queues(invocation: Invocation, as_json: bool) -> None:
     from weft.errors import NotKnown
-    from weft.status_file import read_status
+    from weft.roles.status_file import read_status
     from weft.urlserver.drawing import draw_queues
 
     facts = read_status(invocation.home.require().path, "urlserver")

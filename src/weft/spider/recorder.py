@@ -17,10 +17,9 @@ from weft.archive.faults import ArchiveUnwritable
 from weft.archive.records import LARGE, Exchange, Rendered
 from weft.archive.writer import ArchiveWriter
 from weft.mgmt.values import Result, WarcPosition
-from weft.spider.control import Control
-from weft.spider.finding import Finding
+from weft.roles.calls import CallThread, ControlPlane
 from weft.spider.orders import Order
-from weft.spider.worker import Worker
+from weft.spider.response_reader import Finding
 
 log = logging.getLogger(__name__)
 
@@ -50,12 +49,12 @@ class Recorder:
     def __init__(
         self,
         archive: ArchiveWriter,
-        control: Control,
+        control: ControlPlane,
         options: RecorderOptions,
         answered: Callable[[list[Order]], None],
     ) -> None:
         self._archive, self._control, self._options, self._answered = archive, control, options, answered
-        self._thread = Worker("weft-archive")
+        self._thread = CallThread("weft-archive")
         self._found: deque[Found] = deque()
         self._has_some = asyncio.Event()
         self._held: list[Found] = []
@@ -122,7 +121,7 @@ class Recorder:
     async def _report(self, results: list[Result]) -> None:
         """One result that the control plane cannot take must not hold up all others."""
         try:
-            await self._control.report(results)
+            await self._control.call("report", lambda: self._control.mgmt.report(results))
         except Exception as error:
             if len(results) == 1:
                 # It is answered without a stored result: the URL server will count it as a loss.

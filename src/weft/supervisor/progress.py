@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import Counts
-from weft.status_file import last_status, read_status
+from weft.roles.status_file import last_status, read_status
 from weft.supervisor.disk import Disk, look_at_disk
 
 _QUIET: Final = 2.5

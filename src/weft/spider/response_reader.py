@@ -1,4 +1,4 @@
-"""From what came over the wire to what is archived and reported. No I/O: a function of the response."""
+"""What a response says: the result to report and the exchange to archive. No I/O."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
-    """Knows the limits that a body is judged by, and what may be archived."""
+class ResponseReader:
+    """Knows the limits of a body, and what may be archived."""
 
     limits: DecodeLimits
     robots_bytes: int
     archive_credentials: bool = False
 
-    def judge(self, details: Details, request: Request, response: Response, started: int, ended: int) -> Finding:
+    def read(self, details: Details, request: Request, response: Response, started: int, ended: int) -> Finding:
         if response.error not in (None, FetchError.TOO_LARGE):
             return failed(details, response.error, started, ended)
         head = parse_head(response.head)
