@@ -13,7 +13,7 @@ from typing import Final
 
 log = logging.getLogger(__name__)
 
-SUPERVISOR_FD: Final = "WEFT_SUPERVISOR_FD"
+SUPERVISOR_FD: Final = "_WEFT_SUPERVISOR_FD"
 """Names the reading end in a role's environment. Absent: somebody runs the role by hand."""
 
 
