@@ -7,7 +7,7 @@ import pytest
 from weft.clock import ManualClock
 from weft.config.crawl_sections import UrlserverSettings
 from weft.config.text_table import TextTable
-from weft.errors import MgmtUnavailable
+from weft.errors import MgmtError, MgmtUnavailable, TransitionRefused
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import Address, LinkState, NewLink, NodeType, Result, Robots
 from weft.urlserver.errands import Errands, News, RobotsAnswer
@@ -147,6 +147,58 @@ def test_after_an_error_what_was_done_stays_done_and_the_rest_is_done_later():
     assert [link.url for link in news.links] == ["https://a.com/3"], "the replacement was not forgotten"
     assert story.gateway.outcomes([second.doc_id])[second.doc_id].state is LinkState.PENDING
     assert not errands
+
+
+class RefusingMgmt(MemoryMgmt):
+    """Refuses one link, whatever is said of it, and any robots.txt."""
+
+    refused = 0
+
+    def refuse(self, crawler, results):
+        self._check(result.doc_id for result in results)
+        return super().refuse(crawler, results)
+
+    def lost(self, crawler, links):
+        self._check(doc_id for doc_id, _ in links)
+        super().lost(crawler, links)
+
+    def release(self, crawler, doc_ids=None):
+        self._check(doc_ids or ())
+        return super().release(crawler, doc_ids)
+
+    def open_robots(self, crawler, urls):
+        raise TransitionRefused("link 1: a link that is odd cannot change by open; nothing was changed")
+
+    def _check(self, doc_ids) -> None:
+        if self.refused in doc_ids:
+            raise MgmtError(f"link {self.refused}: no such link")
+
+
+@pytest.mark.parametrize("call", ["refuse", "lost", "release"])
+def test_a_link_that_the_control_plane_refuses_holds_up_no_other(call, caplog):
+    mgmt = RefusingMgmt(ManualClock(WALL))
+    story = Story(mgmt)
+    story.add(*(f"https://a.com/{number}" for number in range(5)))
+    links = story.gateway.claim(story.lease, 5, ()).links
+    mgmt.refused = links[1].doc_id
+    errands = {
+        "refuse": Errands(refuse=[Result(doc_id=link.doc_id, claim=link.claim, error="robots") for link in links]),
+        "lost": Errands(lose=[(link.doc_id, link.claim) for link in links]),
+        "release": Errands(release=[link.doc_id for link in links]),
+    }[call]
+    errands.resolve = ["a.com"]
+    news = story.run(errands)
+    states = [story.gateway.outcomes([link.doc_id])[link.doc_id].state for link in links]
+    assert [state is LinkState.CRAWLING for state in states] == [False, True, False, False, False]
+    assert news.unplaced == ["a.com"], "what follows is done too"
+    assert f"control plane refused call={call}" in caplog.text
+    assert not errands
+
+
+def test_a_robots_txt_that_cannot_be_opened_is_tried_again_later():
+    story = Story(RefusingMgmt(ManualClock(WALL)))
+    news = story.run(Errands(open_robots={"https://a.com": "https://a.com/robots.txt"}))
+    assert news.robots_busy == ["https://a.com"]
 
 
 def test_large_errands_go_in_parts():

@@ -11,7 +11,7 @@ from raw_spider import RawSpider, all_ended, links, quick_settings, running, unt
 
 from weft.config.rules import host_and_port
 from weft.config.text_table import TextTable
-from weft.errors import MgmtUnavailable
+from weft.errors import MgmtUnavailable, TransitionRefused
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NodeState, NodeType
 from weft.roles.listener import open_listener
@@ -150,7 +150,69 @@ def test_without_a_sign_of_life_it_stops_asking_before_its_lease_ends():
     asyncio.run(story())
 
 
-def test_a_lost_lease_is_begun_anew():
+class StubbornMgmt(MemoryMgmt):
+    """Refuses some calls that a URL server can do without for a while."""
+
+    refused: frozenset[str] = frozenset()
+
+    def _refuse(self, call: str) -> None:
+        if call in self.refused:
+            raise TransitionRefused(f"{call}: refused")
+
+    def claim(self, crawler, limit=5, reject=()):
+        self._refuse("claim")
+        return super().claim(crawler, limit, reject)
+
+    def linger(self, crawler):
+        self._refuse("linger")
+        return super().linger(crawler)
+
+    def tell(self, lease, state):
+        self._refuse("tell")
+        super().tell(lease, state)
+
+    def own_slots(self, crawler):
+        self._refuse("own_slots")
+        return super().own_slots(crawler)
+
+
+def test_refused_calls_are_logged_and_nothing_spins(caplog):
+    async def story() -> None:
+        mgmt = StubbornMgmt()
+        mgmt.add(links(*PAGES))
+        spider = await RawSpider(mgmt).open()
+        async with running(quick_settings(spider, urlserver__req_host_per_sec=4.0), mgmt):
+            await until(lambda: len(spider.pages) > 3)
+            node = mgmt.nodes()[0].id
+            mgmt.refused = frozenset({"claim", "linger", "tell", "own_slots"})
+            mgmt.ask(node, NodeState.PAUSED)
+            await until(lambda: all(f"refused call={call}" in caplog.text for call in ("tell", "own_slots")))
+            mgmt.ask(node, NodeState.ONLINE)
+            await until(lambda: all(f"refused call={call}" in caplog.text for call in ("claim", "linger")))
+            mgmt.refused = frozenset()
+            await until(all_ended(mgmt))
+        await spider.close()
+        assert mgmt.counts().links["crawled"] == len(PAGES)
+
+    asyncio.run(story())
+
+
+def test_it_can_be_stopped_while_the_control_plane_is_away(monkeypatch):
+    monkeypatch.setattr("weft.roles.lease.TELL_SECONDS", 0.2)
+
+    async def story() -> None:
+        mgmt = FlakyMgmt()
+        spider = await RawSpider(mgmt).open()
+        async with running(quick_settings(spider, urlserver__drain=0.2), mgmt) as server:
+            await until(lambda: server.tasks and server.tasks.session.may_send)
+            mgmt.is_down = True
+        await spider.close()
+        assert [node.state for node in mgmt.nodes()] == [NodeState.ONLINE], "its lease ends by itself"
+
+    asyncio.run(story())
+
+
+def test_after_a_lost_lease_it_registers_and_begins_again():
     async def story() -> None:
         mgmt = MemoryMgmt()
         mgmt.add(links(*PAGES))
