@@ -23,7 +23,12 @@ SETTINGS = MgmtSettings(heartbeat=0.01, lease=45.0)
 
 class FailingMgmt(MemoryMgmt):
     error: Exception | None = None
+    registrations = 0
     on_beat = staticmethod(lambda: None)
+
+    def register(self, *node):
+        self.registrations += 1
+        return super().register(*node)
 
     def heartbeat(self, lease):
         self.on_beat()
@@ -171,6 +176,7 @@ def test_a_lost_lease_is_replaced_once_for_a_role_that_holds_none():
             story.take_name()
             # The heartbeat and two calls of the role find out at the same time.
             await asyncio.gather(*(story.keeper.register_again(lost) for _ in range(2)))
+            assert story.mgmt.registrations == 3, "the first one, somebody else's and one that replaces it"
             epoch = story.keeper.lease.epoch
             while not beats.empty():
                 beats.get_nowait()

@@ -77,5 +77,5 @@ def test_fields_that_nobody_can_use_are_left_out():
 def test_without_a_response_there_is_nothing_to_archive(error):
     details = Details(DocId(7), LinkKind.PAGE, "http://a.test/", claim=3)
     response = Response(b"", b"", error)
-    finding = READER.read(details, REQUESTS.make("192.0.2.1", details), response, NOW, NOW)
-    assert (finding.exchange, finding.result.error, finding.result.status) == (None, error.value, 0)
+    fetched = READER.read(details, REQUESTS.make("192.0.2.1", details), response, NOW, NOW)
+    assert (fetched.exchange, fetched.result.error, fetched.result.status) == (None, error.value, 0)

@@ -24,14 +24,14 @@ from weft.spider.gate import Gate, watch_disk
 from weft.spider.orders import Order, Stage
 from weft.spider.recorder import Recorder, RecorderOptions
 from weft.spider.request import Request, Requests
-from weft.spider.response_reader import Finding, ResponseReader, failed
+from weft.spider.response_reader import FetchRecord, ResponseReader, failed
 from weft.spider.site import SiteRefused
 from weft.spider.transfer import Means, Response
 
 log = logging.getLogger(__name__)
 
 HELD_BYTES: Final = 64 << 20
-"""Of findings that wait for archive and control plane; beyond that no fetch is begun."""
+"""Of fetches that wait for archive and control plane; beyond that no fetch is begun."""
 
 _AFTER_FAULT: Final = 1.0
 
@@ -185,11 +185,11 @@ class Spider:
             self._apart.add(task)
             task.add_done_callback(self._apart.discard)
 
-    async def _read_apart(self, order: Order, read: Callable[[], Finding]) -> None:
+    async def _read_apart(self, order: Order, read: Callable[[], FetchRecord]) -> None:
         """A large body takes so long to decode that others would wait for it."""
         self._record(order, await asyncio.to_thread(read))
 
-    def _read(self, details: Details, request: Request, response: Response, started: int, ended: int) -> Finding:
+    def _read(self, details: Details, request: Request, response: Response, started: int, ended: int) -> FetchRecord:
         try:
             return self.resources.reader.read(details, request, response, started, ended)
         except Exception:
@@ -197,9 +197,9 @@ class Spider:
             log.exception("response could not be read url=%s", request.url)
             return failed(details, FetchError.INTERNAL, started, ended)
 
-    def _record(self, order: Order, finding: Finding) -> None:
+    def _record(self, order: Order, fetched: FetchRecord) -> None:
         order.stage = Stage.ENDED
-        self._recorder.add(order, finding)
+        self._recorder.add(order, fetched)
         self._wake.set()
 
     def _give_up(self, orders: list[Order]) -> None:
