@@ -25,8 +25,8 @@ import numpy as np
 from measuring import Stopwatch
 from weft.config.crawl_sections import UrlserverSettings
 from weft.mgmt.values import ClaimedLink, DocId, LinkState, Outcome
+from weft.urlserver.errands import Place
 from weft.urlserver.frontier import Frontier
-from weft.urlserver.news import Place
 from weft.urlserver.pending import SpiderId
 from weft.urlserver.returns import Why
 from weft.urlserver.robots import Known

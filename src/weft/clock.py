@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from typing import Final, Protocol
+
+_NEVER_SET: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Clock(Protocol):
@@ -28,3 +30,13 @@ class ManualClock:
 
     def advance(self, seconds: float) -> None:
         self._now += round(seconds * 1000)
+
+
+class MonotonicClock:
+    """Milliseconds since some moment before this process began: nobody sets it, and it runs while the machine sleeps.
+
+    Politeness and leases are measured by it.
+    """
+
+    def now(self) -> int:
+        return time.clock_gettime_ns(_NEVER_SET) // 1_000_000

@@ -15,7 +15,7 @@ from weft.cli.dashboard import LiveView, sparkline
 from weft.clock import ManualClock
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NewLink
-from weft.status_file import last_status, read_status, write_status
+from weft.roles.status_file import last_status, read_status, write_status
 
 FACTS = {
     "pages": 120,

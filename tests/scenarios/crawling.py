@@ -61,6 +61,19 @@ def told(place: Path, *arguments: str) -> dict:
     return json.loads(done.stdout)
 
 
+def role_processes(place: Path) -> dict[str, int]:
+    """The roles of the crawl in `place`, by the command lines of all processes."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if str(place) in "".join(words) and "run" in words:
+            found[words[words.index("run") + 1]] = int(entry.name)
+    return found
+
+
 def check_against_the_truth(served: Served, place: Path) -> None:
     """Every uri with its references, every page with its outlinks and words, as the web is now."""
     served.flush()

@@ -13,28 +13,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from crawling import PLAN, SETS, check_against_the_truth, check_manners, check_proof, crawl, logs, served_for
+from crawling import (
+    PLAN,
+    SETS,
+    check_against_the_truth,
+    check_manners,
+    check_proof,
+    crawl,
+    logs,
+    role_processes,
+    served_for,
+)
 
 from weft.demo.web.server.serving import Served
-from weft.status_file import last_status
+from weft.roles.status_file import last_status
 
 ROLES = ("urlserver", "spider", "index")
 # Slow enough that it is not over before the last kill.
 SLOW = ["--set", "urlserver.req_host_per_sec=1.0"]
 PATIENCE = 240.0
-
-
-def role_processes(place: Path) -> dict[str, int]:
-    """The roles of the crawl in `place`, by the command lines of all processes."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        try:
-            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
-        except OSError:
-            continue
-        if str(place) in "".join(words) and "run" in words:
-            found[words[words.index("run") + 1]] = int(entry.name)
-    return found
 
 
 class Killer:

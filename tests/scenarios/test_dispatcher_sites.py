@@ -20,7 +20,7 @@ from weft.dispatcher.iterate import Dispatcher
 from weft.dispatcher.records import LINK, Place, decode_record
 from weft.dispatcher.scope import Scope
 from weft.mgmt.sqlite import SqliteMgmt
-from weft.status_file import read_status
+from weft.roles.status_file import read_status
 from weft.store.rocksdb import RocksReader, RocksStore
 from weft.store.tables import Table
 

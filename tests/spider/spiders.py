@@ -9,15 +9,14 @@ from pathlib import Path
 
 from weft.archive.cdxj import Position
 from weft.archive.reading import ArchivedResponse, read_record
-from weft.cli.run_spider import make_options, make_parts
+from weft.cli.run_spider import make_options, make_resources
 from weft.config import Settings
 from weft.config.settings import settings_with
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import DocId, Lease, LinkState, NewLink, NodeType, Result
-from weft.spider.connection import Connection
-from weft.spider.control import Control
 from weft.spider.records_http import RecordsProtocol
 from weft.spider.service import Spider
+from weft.spider.urlserver_connection import UrlServerConnection
 
 SOON = 20.0
 """Seconds after which a test is hopeless."""
@@ -147,13 +146,13 @@ class RunningSpider:
 async def running_spider(home: Path, settings: Settings | None = None, links: Links | None = None):
     settings, links = settings or fast_settings(), links or Links()
     archive = home / "warc"
-    control = Control(lambda: links.mgmt)
-    await control.open()
-    spider = Spider(make_parts(settings, archive, control), make_options(settings, "127.0.0.1:7070"))
-    await control.register("127.0.0.1:7070")
+    node = "127.0.0.1:7070"
+    resources = make_resources(settings, archive, links.mgmt, node)
+    spider = Spider(resources, make_options(settings, node))
+    await resources.keeper.register()
     token, loop = settings.spider.token, asyncio.get_running_loop()
     server = await loop.create_server(
-        lambda: Connection(spider.desk, token, lambda: RecordsProtocol(archive, token, None)), "127.0.0.1", 0
+        lambda: UrlServerConnection(spider.desk, token, lambda: RecordsProtocol(archive, token, None)), "127.0.0.1", 0
     )
     working = loop.create_task(spider.run())
     running = RunningSpider(spider, links, server.sockets[0].getsockname()[1], archive, working)
@@ -167,4 +166,4 @@ async def running_spider(home: Path, settings: Settings | None = None, links: Li
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
         await spider.close()
-        await control.close()
+        resources.control.close()

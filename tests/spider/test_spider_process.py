@@ -9,7 +9,7 @@ import socket
 
 import pytest
 from spider_process import make_home, refused_start, start_spider
-from spiders import Links
+from spiders import SOON, Links
 from webservers import ok, web_server
 
 from weft.mgmt.sqlite import SqliteMgmt
@@ -18,6 +18,13 @@ from weft.mgmt.values import NodeState, NodeType
 
 def nodes(links):
     return {node.address: node.state for node in links.mgmt.nodes() if node.type is NodeType.SPIDER}
+
+
+async def wait_for_log(spider, part: bytes) -> None:
+    """Wait for a line of its log."""
+    async with asyncio.timeout(SOON):
+        while part not in (line := await spider.process.stderr.readline()):
+            assert line, f"ended without {part!r}"
 
 
 def test_a_spider_registers_serves_and_stops_when_told(tmp_path):
@@ -62,7 +69,7 @@ def test_a_spider_that_is_told_to_stop_finishes_first_and_a_second_signal_stops_
                 while not web.requests:
                     await asyncio.sleep(0.01)
                 spider.signal(signal.SIGTERM)
-                assert b"second signal" in await spider.process.stderr.readline()
+                await wait_for_log(spider, b"second signal")
                 if is_patient:
                     let_go.set()
                     await url_server.until_done("t")
@@ -83,7 +90,10 @@ def test_a_port_in_use_is_one_sentence(tmp_path):
         home = make_home(tmp_path / "home")
         code, said = asyncio.run(refused_start(home, spider__listen=f'"127.0.0.1:{port}"'))
     assert code == 2
-    assert said == f"weft: spider.listen: 127.0.0.1:{port} cannot be listened at: Address already in use\n"
+    assert (
+        said
+        == f"weft: spider.listen: cannot listen on 127.0.0.1:{port}: Address already in use; expected a free port\n"
+    )
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"])
@@ -157,7 +167,7 @@ def test_too_little_space_left_begins_no_fetch_and_says_why(tmp_path):
         async with web_server() as web:
             (doc_id,) = links.claim(web.url("/"))
             spider = await start_spider(home, spider__min_free=str(1 << 40))
-            assert b"fewer than spider.min_free" in await spider.process.stderr.readline()
+            await wait_for_log(spider, b"fewer than spider.min_free")
             url_server = await spider.connect()
             url_server.ask(f"t {doc_id} 127.0.0.1 {web.url('/')}")
             assert (await spider.stop())[0] == 0

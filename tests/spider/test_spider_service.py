@@ -311,12 +311,16 @@ def test_no_more_lines_are_read_than_may_be_unanswered(tmp_path):
     asyncio.run(scenario())
 
 
-def test_a_pause_stops_fetching_until_it_is_over(tmp_path):
+def test_a_pause_stops_fetching_until_it_is_over_and_states_are_told(tmp_path):
     async def scenario():
         settings = fast_settings(mgmt__heartbeat=0.1, mgmt__lease=10.0)
         async with web_server() as web, running_spider(tmp_path, settings) as running:
             mgmt = running.links.mgmt
             (spider,) = [node for node in mgmt.nodes() if node.type is NodeType.SPIDER]
+
+            def state() -> NodeState:
+                return next(node.state for node in mgmt.nodes() if node.type is NodeType.SPIDER)
+
             mgmt.ask(spider.id, NodeState.PAUSED)
             while running.spider._gate.is_open:
                 await asyncio.sleep(0.01)
@@ -325,8 +329,12 @@ def test_a_pause_stops_fetching_until_it_is_over(tmp_path):
             url_server.ask(f"t {doc_id} 127.0.0.1 {web.url('/')}")
             await asyncio.sleep(0.1)
             assert web.requests == []
+            assert state() is NodeState.PAUSED
             mgmt.ask(spider.id, NodeState.ONLINE)
             await url_server.until_done("t")
+            assert state() is NodeState.ONLINE
+            await running.spider.drain()
+            assert state() is NodeState.DRAINING
 
     asyncio.run(scenario())
 

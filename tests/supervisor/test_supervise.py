@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import time
@@ -11,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from weft.answers.disk import Disk, look_at_disk, size
-from weft.cli import roles as role_logs
+from weft.roles.supervisor_pipe import SupervisorPipe
 from weft.supervisor import child as children
 from weft.supervisor.child import Child, Role, RoleRefused
 from weft.supervisor.supervise import Supervisor
 
 PATIENCE = 60.0
 WAITING = Role("config", ("config", "--help"))
+PIPE = SupervisorPipe()
 MISTAKEN = Role("config", ("config", "--nonsense"))
 
 
@@ -26,7 +26,7 @@ def wait_for_end(child: Child) -> None:
 
 
 def test_a_role_that_never_ran_and_refuses_is_not_started_again(tmp_path: Path) -> None:
-    child = Child(MISTAKEN, tmp_path)
+    child = Child(MISTAKEN, tmp_path, PIPE)
     child.start()
     wait_for_end(child)
     with pytest.raises(RoleRefused, match=r"config cannot run: .*nonsense"):
@@ -35,7 +35,7 @@ def test_a_role_that_never_ran_and_refuses_is_not_started_again(tmp_path: Path) 
 
 def test_a_role_that_ran_is_started_again_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(children, "_FIRST_WAIT", 0.01)
-    child = Child(WAITING, tmp_path)
+    child = Child(WAITING, tmp_path, PIPE)
     child._wait = 0.01
     child.start()
     wait_for_end(child)
@@ -49,7 +49,7 @@ def test_a_role_that_ran_is_started_again_after_a_while(tmp_path: Path, monkeypa
 
 
 def test_a_role_that_ran_once_is_started_again_even_when_it_refuses_later(tmp_path: Path) -> None:
-    child = Child(WAITING, tmp_path)
+    child = Child(WAITING, tmp_path, PIPE)
     child.start()
     wait_for_end(child)
     child.look_after()
@@ -65,7 +65,7 @@ def test_a_role_that_ran_once_is_started_again_even_when_it_refuses_later(tmp_pa
 def test_only_deaths_that_may_be_its_own_fault_make_it_wait_longer(
     tmp_path: Path, code: int, lived: float, wait: float
 ) -> None:
-    assert Child(WAITING, tmp_path)._next_wait(code, lived) == wait
+    assert Child(WAITING, tmp_path, PIPE)._next_wait(code, lived) == wait
 
 
 def test_the_supervisor_says_why_it_ended_and_leaves_no_process(tmp_path: Path) -> None:
@@ -96,18 +96,3 @@ def test_the_disk_is_low_below_the_setting_and_says_so(tmp_path: Path) -> None:
     assert (found.is_low, found.free > 0) == (False, True)
     assert str(Disk(5_000_000, 512 << 20)) == "5.0 MB free: nothing is fetched below 536.9 MB (spider.min_free)"
     assert [size(n) for n in (1500, 2_500_000, 7_310_000_000)] == ["2 kB", "2.5 MB", "7.3 GB"]
-
-
-def test_a_log_never_grows_beyond_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(role_logs, "_LOG_BYTES", 1000)
-    monkeypatch.setenv("WEFT_LOG", str(tmp_path / "role.log"))
-    handler = role_logs._handler()
-    logger = logging.Logger("bounded")
-    logger.addHandler(handler)
-    for number in range(500):
-        logger.warning("event %d %s", number, "x" * 50)
-    handler.close()
-    files = list(tmp_path.glob("role.log*"))
-    assert len(files) == 1 + role_logs._LOG_FILES
-    assert all(file.stat().st_size <= 1000 for file in files)
-    assert "event 499" in (tmp_path / "role.log").read_text()

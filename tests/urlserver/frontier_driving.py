@@ -5,8 +5,8 @@ from __future__ import annotations
 from weft.config.crawl_sections import UrlserverSettings
 from weft.mgmt.values import ClaimedLink, DocId, LinkState, Outcome
 from weft.robots.file import parse
+from weft.urlserver.errands import News, Place
 from weft.urlserver.frontier import Frontier
-from weft.urlserver.news import News, Place
 from weft.urlserver.pending import SpiderId
 from weft.urlserver.returns import Why
 from weft.urlserver.robots import Known

@@ -8,18 +8,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from weft.addresses.resolver import Resolver
-from weft.clock import SystemClock
+from weft.clock import MonotonicClock, SystemClock
 from weft.config import Settings
 from weft.config.settings import settings_with
 from weft.config.text_table import TextTable
 from weft.mgmt.api import Mgmt
-from weft.mgmt.values import DocId, NewLink, Result, WarcPosition
-from weft.urlserver.control import Control
-from weft.urlserver.desk import Clocks, Desk, RobotsPolicy
-from weft.urlserver.life import Means
+from weft.mgmt.values import DocId, NewLink, NodeType, Result, WarcPosition
+from weft.roles.calls import ControlPlane
+from weft.roles.lease import LeaseKeeper
+from weft.roles.stop import StopRequest
+from weft.urlserver.lease_session import UrlServerResources
+from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
 from weft.urlserver.placing import Placing
 from weft.urlserver.service import UrlServer
-from weft.urlserver.steady import SteadyClock
 from weft.wire import Fetch, decode_request
 
 PATIENCE = 20.0
@@ -118,16 +119,19 @@ class RunningServer(UrlServer):
 @asynccontextmanager
 async def running(settings: Settings, mgmt: Mgmt) -> AsyncIterator[RunningServer]:
     """A URL server in this loop; told to stop and waited for at the end."""
-    clocks, control, stop = Clocks(SystemClock(), SteadyClock()), Control(), asyncio.Event()
+    clocks, control, stop = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), StopRequest()
     policy = RobotsPolicy("weft", 512_000, round(settings.urlserver.crawl_delay_max * 1000))
-    desk = Desk(mgmt, clocks, policy, Placing(settings.urlserver))
+    gateway = MgmtGateway(mgmt, clocks, policy, Placing(settings.urlserver))
+    keeper = LeaseKeeper(control, NodeType.CRAWLER, settings.urlserver.listen, settings.mgmt, clocks.monotonic)
     async with Resolver(settings.urlserver, clocks.wall) as resolver:
-        server = RunningServer(Means(settings, mgmt, control, desk, clocks), resolver, lambda snapshot: None)
+        server = RunningServer(
+            UrlServerResources(settings, control, keeper, gateway, clocks), resolver, lambda snapshot: None
+        )
         server.work = asyncio.create_task(server.run(stop, lambda: None))
         try:
             yield server
         finally:
-            stop.set()
+            stop.ask("the test is over")
             if not server.work.cancelling():
                 await asyncio.wait_for(server.work, PATIENCE)
             control.close()

@@ -1,4 +1,4 @@
-"""The whole URL server but for its sockets, in simulated time: frontier, desk and control plane are the real ones."""
+"""The whole URL server without its sockets, in simulated time; frontier, gateway and control plane are real."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from weft.clock import ManualClock
 from weft.config.crawl_sections import UrlserverSettings
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import Address, NodeType
-from weft.urlserver.desk import Clocks, Desk, RobotsPolicy
+from weft.urlserver.errands import News
 from weft.urlserver.frontier import Frontier
-from weft.urlserver.news import News
+from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
 from weft.urlserver.pending import SpiderId
 from weft.urlserver.placing import Placing
 from weft.urlserver.returns import Why
@@ -67,7 +67,7 @@ class Simulation:
         self._counter = 0
         delay_max = round(self.settings.crawl_delay_max * 1000)
         clocks = Clocks(self.clock, self.clock)
-        self.desk = Desk(self.mgmt, clocks, RobotsPolicy("weft", 512_000, delay_max), Placing(self.settings))
+        self.gateway = MgmtGateway(self.mgmt, clocks, RobotsPolicy("weft", 512_000, delay_max), Placing(self.settings))
         self._begin_server()
 
     def at(self, delay: int, event: Callable[[], None]) -> None:
@@ -145,14 +145,14 @@ class Simulation:
     def _do_errands(self, now: int) -> None:
         while self.frontier.errands:
             news = News()
-            self.desk.run(self.lease, self.frontier.errands.take(), news)
+            self.gateway.run(self.lease, self.frontier.errands.take(), news)
             for name in news.unplaced:
                 self.at(self.web.random.randrange(1, 2000), partial(self._resolve, name, self.server_life))
             self.frontier.learn(news, now)
 
     def _claim(self, now: int) -> None:
         if self.frontier.wants_links and now >= self._next_claim:
-            news = self.desk.claim(self.lease, CHUNK, self.frontier.reject_list())
+            news = self.gateway.claim(self.lease, CHUNK, self.frontier.reject_list())
             self._next_claim = now + (1 if news.links else CLAIM_EVERY)
             self.frontier.learn(news, now)
 
@@ -163,7 +163,7 @@ class Simulation:
         expires = self.clock.now() + host.ttl
         address = Address(name, "" if host.is_unknown else host.ip, host.ip, expires, "dns" * host.is_unknown)
         self.mgmt.save_addresses([address])
-        self.frontier.locate(name, self.desk.place(address), self.clock.now())
+        self.frontier.locate(name, self.gateway.place(address), self.clock.now())
 
     def _look_for_overdue(self, now: int) -> None:
         overdue = [pending.trans_id for pending in self.frontier.pendings.overdue(now)]
@@ -174,7 +174,7 @@ class Simulation:
         if not trans_ids:
             return
         found = {trans_id: self.frontier.pendings.find(trans_id) for trans_id in trans_ids}
-        outcomes = self.desk.outcomes([pending.doc_id for pending in found.values() if pending])
+        outcomes = self.gateway.outcomes([pending.doc_id for pending in found.values() if pending])
         for trans_id, pending in found.items():
             outcome = outcomes.get(pending.doc_id) if pending else None
             if pending and outcome and outcome.retry_after and outcome.claim == pending.claim:

@@ -189,8 +189,8 @@ def test_without_a_spider_nothing_is_claimed_until_one_comes():
         spider = await RawSpider(mgmt).open()
         await spider.close()
         async with running(quick_settings(spider), mgmt) as server:
-            await until(lambda: server.epoch and "no spider answers" in server.epoch.snapshot().spiders[0].problem)
-            await until(lambda: server.epoch.life.may_send)
+            await until(lambda: server.tasks and "no spider answers" in server.tasks.snapshot().spiders[0].problem)
+            await until(lambda: server.tasks.session.may_send)
             await asyncio.sleep(0.5)
             assert mgmt.counts().links["pending"] == len(PAGES)
             await spider.open()
@@ -209,7 +209,7 @@ def test_a_spider_that_does_not_want_us_costs_no_link_anything():
         rude, good = await RawSpider(mgmt, greets=False).open(), await RawSpider(mgmt).open()
         async with running(quick_settings(rude, good), mgmt) as server:
             await until(all_ended(mgmt))
-            assert "the same spider.token" in server.epoch.snapshot().spiders[0].problem
+            assert "the same spider.token" in server.tasks.snapshot().spiders[0].problem
         await rude.close()
         await good.close()
         assert rude.fetches == []

@@ -11,7 +11,7 @@ from weft.config.crawl_sections import UrlserverSettings
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NewLink, Robots
 from weft.robots.policy import FIRST_RETRY, LONGEST
-from weft.urlserver.desk import failures_before
+from weft.urlserver.mgmt_gateway import failures_before
 
 START = 1_700_000_000_000
 ORIGIN = "https://h0.example"

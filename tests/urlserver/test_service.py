@@ -9,11 +9,13 @@ from itertools import pairwise
 import pytest
 from raw_spider import RawSpider, all_ended, links, quick_settings, running, until
 
+from weft.config.rules import host_and_port
 from weft.config.text_table import TextTable
-from weft.errors import MgmtUnavailable, UsageError
+from weft.errors import MgmtUnavailable, TransitionRefused
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NodeState, NodeType
-from weft.urlserver.asking import NoUrlServer, ask_host, open_listener, serve_questions
+from weft.roles.listener import open_listener
+from weft.urlserver.asking import NoUrlServer, ask_host, serve_questions
 
 PAGES = [f"https://h{host}.test/{page}" for host in range(6) for page in range(3)]
 
@@ -21,6 +23,10 @@ PAGES = [f"https://h{host}.test/{page}" for host in range(6) for page in range(3
 def free_address() -> str:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+def listening(settings) -> socket.socket:
+    return open_listener("urlserver.listen", *host_and_port(settings.urlserver.listen), settings.spider.token)
 
 
 def test_stopping_waits_for_answers_and_gives_the_rest_back():
@@ -79,7 +85,7 @@ def test_a_paused_url_server_asks_nobody_and_goes_on_when_it_may():
             before = len(spider.fetches)
             await asyncio.sleep(0.6)
             assert len(spider.fetches) == before
-            assert server.epoch.snapshot().state == "paused"
+            assert server.tasks.snapshot().state == "paused"
             mgmt.ask(node, NodeState.ONLINE)
             await until(all_ended(mgmt))
         await spider.close()
@@ -132,7 +138,7 @@ def test_without_a_sign_of_life_it_stops_asking_before_its_lease_ends():
         async with running(settings, mgmt) as server:
             await until(lambda: len(spider.pages) > 3)
             mgmt.is_down = True
-            await until(lambda: not server.epoch.life.may_send)
+            await until(lambda: not server.tasks.session.may_send)
             await asyncio.sleep(0.1)
             before = len(spider.fetches)
             await asyncio.sleep(0.5)
@@ -144,7 +150,69 @@ def test_without_a_sign_of_life_it_stops_asking_before_its_lease_ends():
     asyncio.run(story())
 
 
-def test_a_lost_lease_is_begun_anew():
+class StubbornMgmt(MemoryMgmt):
+    """Refuses some calls that a URL server can do without for a while."""
+
+    refused: frozenset[str] = frozenset()
+
+    def _refuse(self, call: str) -> None:
+        if call in self.refused:
+            raise TransitionRefused(f"{call}: refused")
+
+    def claim(self, crawler, limit=5, reject=()):
+        self._refuse("claim")
+        return super().claim(crawler, limit, reject)
+
+    def linger(self, crawler):
+        self._refuse("linger")
+        return super().linger(crawler)
+
+    def tell(self, lease, state):
+        self._refuse("tell")
+        super().tell(lease, state)
+
+    def own_slots(self, crawler):
+        self._refuse("own_slots")
+        return super().own_slots(crawler)
+
+
+def test_refused_calls_are_logged_and_nothing_spins(caplog):
+    async def story() -> None:
+        mgmt = StubbornMgmt()
+        mgmt.add(links(*PAGES))
+        spider = await RawSpider(mgmt).open()
+        async with running(quick_settings(spider, urlserver__req_host_per_sec=4.0), mgmt):
+            await until(lambda: len(spider.pages) > 3)
+            node = mgmt.nodes()[0].id
+            mgmt.refused = frozenset({"claim", "linger", "tell", "own_slots"})
+            mgmt.ask(node, NodeState.PAUSED)
+            await until(lambda: all(f"refused call={call}" in caplog.text for call in ("tell", "own_slots")))
+            mgmt.ask(node, NodeState.ONLINE)
+            await until(lambda: all(f"refused call={call}" in caplog.text for call in ("claim", "linger")))
+            mgmt.refused = frozenset()
+            await until(all_ended(mgmt))
+        await spider.close()
+        assert mgmt.counts().links["crawled"] == len(PAGES)
+
+    asyncio.run(story())
+
+
+def test_it_can_be_stopped_while_the_control_plane_is_away(monkeypatch):
+    monkeypatch.setattr("weft.roles.lease.TELL_SECONDS", 0.2)
+
+    async def story() -> None:
+        mgmt = FlakyMgmt()
+        spider = await RawSpider(mgmt).open()
+        async with running(quick_settings(spider, urlserver__drain=0.2), mgmt) as server:
+            await until(lambda: server.tasks and server.tasks.session.may_send)
+            mgmt.is_down = True
+        await spider.close()
+        assert [node.state for node in mgmt.nodes()] == [NodeState.ONLINE], "its lease ends by itself"
+
+    asyncio.run(story())
+
+
+def test_after_a_lost_lease_it_registers_and_begins_again():
     async def story() -> None:
         mgmt = MemoryMgmt()
         mgmt.add(links(*PAGES))
@@ -152,9 +220,9 @@ def test_a_lost_lease_is_begun_anew():
         settings = quick_settings(spider, urlserver__req_host_per_sec=4.0)
         async with running(settings, mgmt) as server:
             await until(lambda: len(spider.pages) > 3)
-            epoch = server.epoch
+            tasks = server.tasks
             mgmt.register(NodeType.CRAWLER, settings.urlserver.listen)  # somebody takes our name
-            await until(lambda: server.epoch is not epoch)
+            await until(lambda: server.tasks is not tasks)
             await until(all_ended(mgmt))
         await spider.close()
         assert mgmt.counts().links["crawled"] == len(PAGES)
@@ -252,7 +320,7 @@ def test_a_part_is_not_given_up_while_a_request_is_under_way_to_it():
         async with running(first, mgmt):
             await until(lambda: len(held) == 40)
             async with running(second, mgmt) as late:
-                await until(lambda: late.epoch and late.epoch.life.may_send)
+                await until(lambda: late.tasks and late.tasks.session.may_send)
                 await asyncio.sleep(1)
                 assert _owned(late) == 0
                 for fetch, writer in held:
@@ -266,9 +334,9 @@ def test_a_part_is_not_given_up_while_a_request_is_under_way_to_it():
 
 
 def _owned(server) -> int:
-    if server.epoch is None:
+    if server.tasks is None:
         return 0
-    addresses = server.epoch.frontier.registry.addresses
+    addresses = server.tasks.frontier.registry.addresses
     return sum(addresses.owns_part(part) for part in range(256))
 
 
@@ -308,7 +376,7 @@ def test_a_running_url_server_answers_questions_about_a_host():
         mgmt.add(links(*PAGES))
         spider = await RawSpider(mgmt).open()
         settings = quick_settings(spider, urlserver__req_host_per_sec=0.5, urlserver__listen=free_address())
-        with open_listener(settings) as listener:
+        with listening(settings) as listener:
             async with running(settings, mgmt) as server:
                 answering = await serve_questions(listener, "", server)
                 await until(lambda: spider.fetches)
@@ -329,16 +397,13 @@ def test_who_asks_nobody_is_told_so():
         ask_host(settings, "a.com", "https://a.com/")
 
 
-def test_questions_need_the_token_and_a_place_beyond_loopback_needs_one():
-    with pytest.raises(UsageError, match=r"expected spider\.token, or a loopback address"):
-        open_listener(quick_settings(urlserver__listen="0.0.0.0:0", urlserver__spider_host="127.0.0.1:1"))
-
+def test_questions_need_the_token():
     async def story() -> None:
         mgmt = MemoryMgmt()
         spider = await RawSpider(mgmt).open()
         changes = {"urlserver__listen": free_address(), "spider__token": "right"}
         settings = quick_settings(spider, **changes)
-        with open_listener(settings) as listener:
+        with listening(settings) as listener:
             async with running(settings, mgmt) as server:
                 answering = await serve_questions(listener, "right", server)
                 wrong = quick_settings(spider, **{**changes, "spider__token": "wrong"})

@@ -13,9 +13,8 @@ from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NodeType, Robots
 from weft.model.site import Site, SiteSettings
 from weft.model.url import UrlRules
-from weft.urlserver.desk import Clocks, Desk, RobotsPolicy
-from weft.urlserver.errands import Errands, RobotsAnswer
-from weft.urlserver.news import News
+from weft.urlserver.errands import Errands, News, RobotsAnswer
+from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
 from weft.urlserver.placing import Placing
 from weft.urlserver.sitemaps import MOST, SITES_AGE, sitemaps_of
 
@@ -75,7 +74,7 @@ class Story:
             self.mgmt.set_sites([site])
         self.lease = self.mgmt.register(NodeType.CRAWLER, "127.0.0.1:1")
         settings = settings_with({"dispatcher.max_depth": 3})
-        self.desk = Desk(
+        self.gateway = MgmtGateway(
             self.mgmt,
             Clocks(self.clock, self.clock),
             RobotsPolicy("weft", 512_000, 60_000),
@@ -85,10 +84,10 @@ class Story:
 
     def settle(self, *lines: str) -> None:
         self.mgmt.save_robots([robots(*lines)])
-        self.desk.run(self.lease, Errands(settle_robots={ORIGIN: RobotsAnswer(200, 0)}), News())
+        self.gateway.run(self.lease, Errands(settle_robots={ORIGIN: RobotsAnswer(200, 0)}), News())
 
     def read(self) -> None:
-        self.desk.run(self.lease, Errands(read_robots=[ORIGIN]), News())
+        self.gateway.run(self.lease, Errands(read_robots=[ORIGIN]), News())
 
     def links(self) -> list[object]:
         return [row["link"] for row in self.mgmt.table("link")]
@@ -152,9 +151,9 @@ def test_a_control_plane_that_goes_away_loses_no_sitemap():
     story.mgmt.save_robots([robots(*SITEMAPS)])
     errands = Errands(settle_robots={ORIGIN: RobotsAnswer(200, 0)})
     with pytest.raises(MgmtUnavailable):
-        story.desk.run(story.lease, errands, News())
+        story.gateway.run(story.lease, errands, News())
     mgmt.is_broken = False
-    story.desk.run(story.lease, errands, News())
+    story.gateway.run(story.lease, errands, News())
     assert story.links() == ["https://www.a.com/one.xml"]
 
 

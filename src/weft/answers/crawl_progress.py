@@ -11,7 +11,7 @@ from typing import Any, Final
 from weft.answers.disk import Disk, look_at_disk
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import Counts
-from weft.status_file import last_status, read_status
+from weft.roles.status_file import last_status, read_status
 
 _QUIET: Final = 2.5
 """Seconds without any work anywhere, after which a crawl has come to its end."""

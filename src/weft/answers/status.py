@@ -10,7 +10,7 @@ from weft.answers.disk import look_at_disk
 from weft.config import Settings
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import Health, Node, NodeState, NodeType
-from weft.status_file import last_status, read_status
+from weft.roles.status_file import last_status, read_status
 
 
 class Freshness(msgspec.Struct, frozen=True):

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-import signal
-import threading
+from contextlib import closing
+from typing import TYPE_CHECKING
 
 import click
 
 from weft.cli.invocation import Invocation, command, rules_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from weft.clock import Clock
+    from weft.config import Settings
+    from weft.index.builder import ReadAll
+    from weft.index.service import IndexResources
+    from weft.mgmt.api import Mgmt
+    from weft.store.api import Store
 
 
 @command("index")
@@ -23,38 +33,52 @@ from weft.cli.invocation import Invocation, command, rules_of
 @click.pass_obj
 def run(invocation: Invocation, workers: int | None, again: float | None) -> None:
     """Load what was crawled into the index, and choose what is crawled next."""
-    from weft.cli.roles import begin_logging
     from weft.clock import SystemClock
     from weft.dispatcher.again import make_due
-    from weft.dispatcher.iterate import Dispatcher
-    from weft.index.builder import Builder
     from weft.index.parsing import reading_all
     from weft.index.service import IndexService
-    from weft.linkindex.pipeline import LinkIndex
     from weft.mgmt.open import open_mgmt
+    from weft.roles.log_output import begin_logging
+    from weft.roles.stop import run_role
 
     settings, home = invocation.load().settings, invocation.home.require()
     begin_logging()
-    stop, clock = threading.Event(), SystemClock()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    archive = home.path / settings.spider.warc_dir
-    mgmt = open_mgmt(settings, home)
-    with invocation.writer() as store, reading_all(settings, rules_of(settings), archive, workers) as read_all:
-        index = LinkIndex(store, settings.index)
-        dispatcher = Dispatcher(store, mgmt, settings.dispatcher, clock)
+    clock, archive = SystemClock(), home.path / settings.spider.warc_dir
+    with (
+        closing(open_mgmt(settings, home)) as mgmt,
+        invocation.writer() as store,
+        reading_all(settings, rules_of(settings), archive, workers) as read_all,
+    ):
+        resources = make_resources(settings, mgmt, store, read_all, clock, home.path)
         if again is not None:
-            make_due(store, dispatcher.low_water, fetched_before=clock.now() - int(again * 1000), now=clock.now())
-        service = IndexService(
-            mgmt,
-            Builder(store, index, read_all, settings.dispatcher, clock),
-            dispatcher,
-            settings.dispatcher,
-            clock,
-            home.path,
-            address=f"index@{home.path.resolve()}",
-            heartbeat=settings.mgmt.heartbeat,
-        )
+            due_before = clock.now() - int(again * 1000)
+            make_due(store, resources.dispatcher.low_water, fetched_before=due_before, now=clock.now())
         click.echo("index runs")
-        service.run(stop)
-    mgmt.close()
+        run_role(IndexService(resources).run)
+        resources.control.close()
+
+
+def make_resources(
+    settings: Settings, mgmt: Mgmt, store: Store, read_all: ReadAll, clock: Clock, home: Path
+) -> IndexResources:
+    from functools import partial
+
+    from weft.dispatcher.iterate import Dispatcher
+    from weft.index.builder import Builder
+    from weft.index.service import IndexResources
+    from weft.linkindex.pipeline import LinkIndex
+    from weft.mgmt.values import NodeType
+    from weft.roles.calls import ControlPlane
+    from weft.roles.lease import LeaseKeeper
+    from weft.roles.status_file import write_status
+
+    control = ControlPlane(mgmt)
+    return IndexResources(
+        control=control,
+        keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, f"index@{home.resolve()}", settings.mgmt),
+        builder=Builder(store, LinkIndex(store, settings.index), read_all, settings.dispatcher, clock),
+        dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock),
+        settings=settings.dispatcher,
+        clock=clock,
+        write_status=partial(write_status, home, "index"),
+    )

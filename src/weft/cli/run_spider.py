@@ -1,4 +1,4 @@
-"""`weft run spider`: the spider's parts, put together from the settings."""
+"""`weft run spider`: a spider, wired from the settings."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import socket
 
     from weft.config import Settings
-    from weft.home import Home
-    from weft.spider.control import Control
-    from weft.spider.service import Parts, SpiderOptions
+    from weft.mgmt.api import Mgmt
+    from weft.roles.stop import StopRequest
+    from weft.spider.service import SpiderOptions, SpiderResources
 
 log = logging.getLogger(__name__)
 
@@ -28,79 +28,78 @@ def run(invocation: Invocation) -> None:
 
     Prints one line with its address once it is ready.
     """
-    import uvloop
-
-    from weft.cli.roles import begin_logging
-    from weft.spider.listening import open_socket
+    from weft.config.rules import host_and_port
+    from weft.mgmt.open import open_mgmt
+    from weft.roles.listener import open_listener
+    from weft.roles.log_output import begin_logging
+    from weft.roles.stop import run_role
 
     settings, home = invocation.load().settings, invocation.home.require()
     begin_logging()
-    host, port = listen_address(settings)
-    with open_socket(host, port, settings.spider.token) as listener:
-        uvloop.run(_run(settings, home, listener))
+    address = host_and_port(settings.spider.listen, settings.urlserver.spider_port)
+    with open_listener("spider.listen", *address, settings.spider.token) as listener:
+        mgmt = open_mgmt(settings, home)
+        try:
+            run_role(lambda stop: _run(settings, mgmt, listener, home.path / settings.spider.warc_dir, stop))
+        finally:
+            mgmt.close()
 
 
-async def _run(settings: Settings, home: Home, listener: socket.socket) -> None:
+async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, archive: Path, stop: StopRequest) -> None:
     import asyncio
 
     from weft.archive.recovery import recover
-    from weft.mgmt.open import open_mgmt
-    from weft.spider.control import Control
-    from weft.spider.listening import Listening, address_of, serve
+    from weft.roles.listener import address_of
     from weft.spider.service import Spider
+    from weft.spider.serving import Access, serve
 
-    archive = home.path / settings.spider.warc_dir
-    control = Control(lambda: open_mgmt(settings, home))
-    await control.open()
-    parts = make_parts(settings, archive, control)
+    listens_at = address_of(listener)
+    node = settings.spider.address or listens_at
+    resources = make_resources(settings, archive, mgmt, node)
     for found in await asyncio.to_thread(recover, archive):
         log.info("archive recovered file=%s records=%d cut=%d", *found)
-    node = settings.spider.address or address_of(listener)
-    spider = Spider(parts, make_options(settings, node))
-    await control.register(node)
-    place = Listening(settings.spider.token, archive)
-    await serve(spider, control, listener, place, lambda: click.echo(f"spider listens at {address_of(listener)}"))
+    spider, access = Spider(resources, make_options(settings, node)), Access(settings.spider.token, archive)
+    await serve(spider, listener, access, stop, lambda: click.echo(f"spider listens at {listens_at}"))
+    resources.control.close()
 
 
-def listen_address(settings: Settings) -> tuple[str, int]:
-    from weft.config.rules import host_and_port
-
-    return host_and_port(settings.spider.listen, settings.urlserver.spider_port)
-
-
-def make_parts(settings: Settings, archive: Path, control: Control) -> Parts:
-    """What a spider works with, by the settings."""
+def make_resources(settings: Settings, archive: Path, mgmt: Mgmt, node: str) -> SpiderResources:
     from weft import __version__
     from weft.addresses.rules import AddressRules
     from weft.archive.decode import DecodeLimits
     from weft.archive.writer import ArchiveOptions, ArchiveWriter
     from weft.config.agent import user_agent
+    from weft.mgmt.values import NodeType
+    from weft.roles.calls import ControlPlane
+    from weft.roles.lease import LeaseKeeper
     from weft.spider.fetcher import system_certificates
-    from weft.spider.finding import Judge
     from weft.spider.request import Requests
-    from weft.spider.service import Parts
+    from weft.spider.response_reader import ResponseReader
+    from weft.spider.service import SpiderResources
     from weft.spider.transfer import FetchLimits, Means
 
     spider, limits = settings.spider, settings.limits
-    agent = user_agent(spider, __version__)
-    return Parts(
-        means=Means(
+    agent, control = user_agent(spider, __version__), ControlPlane(mgmt)
+    decoding = DecodeLimits(spider.max_body, limits.body_ratio)
+    return SpiderResources(
+        fetching=Means(
             FetchLimits(limits.header_bytes, limits.connect_seconds, limits.total_seconds, limits.idle_seconds),
             AddressRules(settings.urlserver.allow_net).is_refused,
             spider.ca_file or system_certificates(),
             archive,
         ),
         requests=Requests(agent, spider.max_body, limits.robots_bytes),
-        judge=Judge(DecodeLimits(spider.max_body, limits.body_ratio), limits.robots_bytes, spider.archive_credentials),
+        reader=ResponseReader(decoding, limits.robots_bytes, spider.archive_credentials),
         archive=ArchiveWriter(archive, ArchiveOptions(roll_bytes=spider.warc_bytes, user_agent=agent)),
         control=control,
+        keeper=LeaseKeeper(control, NodeType.SPIDER, node, settings.mgmt),
     )
 
 
 def make_options(settings: Settings, node: str) -> SpiderOptions:
     """How much at a time; fewer connections are kept where this process may not open as many files."""
-    from weft.spider.listening import raise_file_limit
     from weft.spider.service import SpiderOptions
+    from weft.spider.serving import raise_file_limit
 
     spider = settings.spider
     others = 256
@@ -115,6 +114,5 @@ def make_options(settings: Settings, node: str) -> SpiderOptions:
         connections=max(1, min(spider.connections, limit - others - concurrent)),
         working_every=spider.working_every,
         sync_every=spider.sync_every,
-        heartbeat=settings.mgmt.heartbeat,
         min_free=spider.min_free,
     )

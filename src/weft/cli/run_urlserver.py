@@ -1,10 +1,7 @@
-"""`weft run urlserver`: the URL server's parts, put together from the settings."""
+"""`weft run urlserver`: a URL server, wired from the settings."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,11 +19,11 @@ if TYPE_CHECKING:
     from weft.mgmt.api import Mgmt
     from weft.model.site import Site
     from weft.model.url import PageUrl
-    from weft.urlserver.desk import RobotsPolicy
-    from weft.urlserver.service import UrlServer
+    from weft.roles.calls import ControlPlane
+    from weft.roles.stop import StopRequest
+    from weft.urlserver.lease_session import UrlServerResources
+    from weft.urlserver.mgmt_gateway import Clocks, RobotsPolicy
     from weft.urlserver.sitemaps import Judge, Sitemaps
-
-log = logging.getLogger(__name__)
 
 STATUS = "urlserver"
 
@@ -38,58 +35,67 @@ def run(invocation: Invocation) -> None:
 
     Prints one line once it is registered.
     """
-    import uvloop
-
-    from weft.cli.roles import begin_logging
+    from weft.config.rules import host_and_port
     from weft.mgmt.open import open_mgmt
-    from weft.status_file import forget_status
-    from weft.urlserver.asking import open_listener
+    from weft.roles.listener import open_listener
+    from weft.roles.log_output import begin_logging
+    from weft.roles.status_file import forget_status
+    from weft.roles.stop import run_role
 
     settings, home = invocation.load().settings, invocation.home.require()
     begin_logging()
     # The loop must not wait for the thread that talks to the control plane: a host asked late is a host kept idle.
     sys.setswitchinterval(0.0005)
-    with open_listener(settings) as listener:
+    address = host_and_port(settings.urlserver.listen)
+    with open_listener("urlserver.listen", *address, settings.spider.token) as listener:
         mgmt = open_mgmt(settings, home)
         try:
-            uvloop.run(_run(settings, mgmt, listener, home.path))
+            run_role(lambda stop: _run(settings, mgmt, listener, home.path, stop))
         finally:
             forget_status(home.path, STATUS)
             mgmt.close()
 
 
-async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, home: Path) -> None:
+async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, home: Path, stop: StopRequest) -> None:
     import msgspec
 
     from weft.addresses.resolver import Resolver
-    from weft.clock import SystemClock
-    from weft.status_file import write_status
+    from weft.clock import MonotonicClock, SystemClock
+    from weft.roles.calls import ControlPlane
+    from weft.roles.status_file import write_status
     from weft.urlserver.asking import serve_questions
-    from weft.urlserver.control import Control
-    from weft.urlserver.desk import Clocks, Desk
-    from weft.urlserver.life import Means
-    from weft.urlserver.placing import Placing
+    from weft.urlserver.mgmt_gateway import Clocks
     from weft.urlserver.service import UrlServer
-    from weft.urlserver.steady import SteadyClock
 
-    clocks, control = Clocks(SystemClock(), SteadyClock()), Control()
-    sitemaps = sitemaps_in_scope(settings, mgmt, clocks.wall)
-    desk = Desk(mgmt, clocks, robots_policy(settings), Placing(settings.urlserver), sitemaps)
+    clocks, control, address = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), settings.urlserver.listen
     async with Resolver(settings.urlserver, clocks.wall) as resolver:
-        means = Means(settings, mgmt, control, desk, clocks)
-        server = UrlServer(means, resolver, lambda seen: write_status(home, STATUS, msgspec.to_builtins(seen)))
+        resources = make_resources(settings, control, clocks)
+        server = UrlServer(resources, resolver, lambda seen: write_status(home, STATUS, msgspec.to_builtins(seen)))
         answering = await serve_questions(listener, settings.spider.token, server)
         try:
-            await _until_stopped(server, settings.urlserver.listen)
+            await server.run(stop, lambda: click.echo(f"URL server {address} is registered"))
         finally:
             answering.close()
             control.close()
 
 
+def make_resources(settings: Settings, control: ControlPlane, clocks: Clocks) -> UrlServerResources:
+    from weft.mgmt.values import NodeType
+    from weft.roles.lease import LeaseKeeper
+    from weft.urlserver.lease_session import UrlServerResources
+    from weft.urlserver.mgmt_gateway import MgmtGateway
+    from weft.urlserver.placing import Placing
+
+    keeper = LeaseKeeper(control, NodeType.CRAWLER, settings.urlserver.listen, settings.mgmt, clocks.monotonic)
+    sitemaps = sitemaps_in_scope(settings, control.mgmt, clocks.wall)
+    gateway = MgmtGateway(control.mgmt, clocks, robots_policy(settings), Placing(settings.urlserver), sitemaps)
+    return UrlServerResources(settings, control, keeper, gateway, clocks)
+
+
 def robots_policy(settings: Settings) -> RobotsPolicy:
     from weft import __version__
     from weft.config.agent import user_agent
-    from weft.urlserver.desk import RobotsPolicy
+    from weft.urlserver.mgmt_gateway import RobotsPolicy
 
     token = user_agent(settings.spider, __version__).partition("/")[0].partition(" ")[0]
     return RobotsPolicy(token, settings.limits.robots_bytes, round(settings.urlserver.crawl_delay_max * 1000))
@@ -109,23 +115,3 @@ def sitemaps_in_scope(settings: Settings, mgmt: Mgmt, clock: Clock) -> Sitemaps:
         return judge
 
     return Sitemaps(mgmt, rules_of(settings), settings.limits.robots_bytes, judging, clock)
-
-
-async def _until_stopped(server: UrlServer, address: str) -> None:
-    """SIGTERM or SIGINT drains; the second one stops at once."""
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    work = loop.create_task(server.run(stop, lambda: click.echo(f"URL server {address} is registered")))
-
-    def on_signal() -> None:
-        if stop.is_set():
-            work.cancel()
-        else:
-            log.info("stopping: answers are waited for, the rest is given back; a second signal stops at once")
-            stop.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, on_signal)
-    try:
-        await work
-    except asyncio.CancelledError:
-        log.warning("stopped at once; what was held is free when the lease ends")

@@ -1,23 +1,25 @@
-"""The index process: builds crawled chunks, hands out segments, and tells how it is doing."""
+"""The index process: builds crawled chunks, hands out segments, and says how it is doing."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import threading
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from weft.clock import Clock
 from weft.config.crawl_sections import DispatcherSettings
-from weft.dispatcher.iterate import Dispatcher
+from weft.dispatcher.iterate import Dispatcher, Step
 from weft.dispatcher.scope import Scope
-from weft.errors import LeaseLost, MgmtUnavailable, WeftError
-from weft.index.builder import Builder
+from weft.errors import LeaseLost, MgmtError, WeftError
+from weft.index.builder import Builder, Built
 from weft.index.supply import Supply
 from weft.index.tally import Tally
-from weft.mgmt.api import Mgmt
-from weft.mgmt.values import BuildChunk, Lease, NodeState, NodeType
-from weft.status_file import write_status
+from weft.mgmt.values import BuildChunk, Lease
+from weft.roles.calls import CallThread, ControlPlane, until_available
+from weft.roles.lease import LeaseKeeper
+from weft.roles.stop import StopRequest, first_of
 
 log = logging.getLogger(__name__)
 
@@ -25,143 +27,215 @@ CHUNKS: Final = 20
 """Taken at a time: what they hold is one round."""
 _IDLE: Final = 0.1
 _LONGEST_IDLE: Final = 1.0
-_TELL_EVERY: Final = 1000
-_FINISH: Final = 20_000
-"""Milliseconds that a stopping process may take to build what was crawled."""
+_STATUS_EVERY: Final = 1.0
+FINISH_SECONDS: Final = 20.0
+"""How long a stopping process may take to build what was crawled."""
 _LOOK_AT_SITES_EVERY: Final = 2000
 _SITES_SHARE: Final = 50
 """Looking at the sites takes at most one part in so many of the time: somebody may have added a million."""
 
 
-class IndexService:
-    """One loop over both jobs; each step is whole, so that it may be killed between any two."""
+@dataclass(frozen=True, slots=True)
+class IndexResources:
+    control: ControlPlane
+    keeper: LeaseKeeper
+    builder: Builder
+    dispatcher: Dispatcher
+    settings: DispatcherSettings
+    clock: Clock
+    write_status: Callable[[dict[str, Any]], None]
 
-    def __init__(
-        self,
-        mgmt: Mgmt,
-        builder: Builder,
-        dispatcher: Dispatcher,
-        settings: DispatcherSettings,
-        clock: Clock,
-        home: Path,
-        *,
-        address: str,
-        heartbeat: float,
-    ) -> None:
-        self._mgmt, self._builder, self._dispatcher = mgmt, builder, dispatcher
-        self._settings, self._clock, self._home = settings, clock, home
-        self._address, self._heartbeat = address, heartbeat * 1000
-        self._lease: Lease
-        self._scope = Scope([], settings)
-        self._sites_at = self._told_at = self._beat_at = 0
+
+class IndexService:
+    """One loop over both jobs; each step is whole, so that it may be killed between any two.
+
+    Builder and dispatcher work in a thread, one call at a time; heartbeats and the status go on meanwhile.
+    """
+
+    def __init__(self, resources: IndexResources) -> None:
+        self._control, self._keeper = resources.control, resources.keeper
+        self._builder, self._dispatcher, self._settings = resources.builder, resources.dispatcher, resources.settings
+        self._clock, self._write_status = resources.clock, resources.write_status
+        self._thread = CallThread("weft-index")
+        self._may_work = asyncio.Event()
+        """Cleared while the process is asked to pause, and until it knows."""
+        self._is_stopping = False
+        self._may_hold_more = False
+        self._scope = Scope([], self._settings)
+        self._sites_at = 0
         self._outstanding = 0
-        self._supply = Supply(settings.outstanding)
+        self._refused: dict[str, int] = {}
+        self._supply = Supply(self._settings.outstanding)
         self.tally = Tally()
         self.is_idle = False
 
-    def run(self, stop: threading.Event) -> None:
-        """Until told to stop; what is begun is finished."""
-        self._lease = self._mgmt.register(NodeType.INDEX_BUILDER, self._address)
-        self._outstanding = self._dispatcher.outstanding()
+    async def run(self, stop: StopRequest) -> None:
+        """Work until asked to stop; then build what was crawled until now, so that the answers are complete."""
+        await self._keeper.register()
+        work = asyncio.create_task(self._work_and_report())
+        try:
+            await first_of(work, stop.asked.wait(), self._keeper.drain_requested.wait())
+            self._is_stopping = True
+            self._may_work.set()
+            # Without a control plane there is nothing to build.
+            patience = FINISH_SECONDS if await self._keeper.drain() else 0
+            await first_of(work, stop.at_once.wait(), asyncio.sleep(patience))
+            if not work.done():
+                log.warning("not all that was crawled is built; the next start builds the rest")
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+            # The store must not be closed while the thread writes to it.
+            await self._thread.finish()
+            await self._keeper.leave()
+        self._write_status({**self._facts(), "ended": True})
+
+    async def _work_and_report(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            background = [group.create_task(self._keep_lease()), group.create_task(self._report_status())]
+            await self._work()
+            for task in background:
+                task.cancel()
+
+    async def _keep_lease(self) -> None:
+        async for _ in self._keeper.heartbeats(registers_again=True):
+            if self._keeper.is_paused and not self._is_stopping:
+                self._may_work.clear()
+            else:
+                self._may_work.set()
+
+    async def _report_status(self) -> None:
+        while True:
+            self._write_status(self._facts())
+            await asyncio.sleep(_STATUS_EVERY)
+
+    async def _work(self) -> None:
+        self._outstanding = await self._thread.do(self._dispatcher.outstanding)
         idle = _IDLE
-        while not stop.is_set():
-            try:
-                has_worked = self.step()
-            except MgmtUnavailable as error:
-                log.warning("control plane does not answer, asking again reason=%s", error)
-                has_worked = False
+        while await self._is_on():
+            has_worked = await self.step()
             idle = _IDLE if has_worked else min(idle * 1.5, _LONGEST_IDLE)
             if not has_worked:
-                stop.wait(idle)
-        self._finish()
-        self._mgmt.tell(self._lease, NodeState.OFFLINE)
-        write_status(self._home, "index", {**self._facts(), "ended": True})
+                await asyncio.sleep(idle)
+        while not self._keeper.is_paused and await self._build():
+            pass
 
-    def _finish(self) -> None:
-        """Build what was crawled until now, so that the answers are complete; the next start does the rest."""
-        end = self._clock.now() + _FINISH
-        try:
-            while self._clock.now() < end and self._build():
-                pass
-        except WeftError as error:
-            log.warning("not all that was crawled could be built reason=%s", error)
+    async def _is_on(self) -> bool:
+        """Waits while paused; False: stop."""
+        await self._may_work.wait()
+        return not self._is_stopping
 
-    def step(self) -> bool:
+    async def step(self) -> bool:
         """Build what is crawled, then give out what is wanted; whether there was anything to do."""
-        self._keep_lease()
-        self._look_at_sites()
-        built = self._build()
-        given = self._dispatch()
+        await self._look_at_sites()
+        built = await self._build()
+        given = await self._dispatch()
         self.is_idle = not (built or given)
-        self._tell()
         return not self.is_idle
 
-    def _build(self) -> bool:
-        chunks = self._mgmt.take_crawled(self._lease, CHUNKS)
-        if not chunks:
-            self._supply.after_rest()
-            return False
+    async def _build(self) -> bool:
+        lease = self._keeper.lease
         try:
-            self._load(chunks)
-        except WeftError as error:
-            # One of them cannot be built: each alone, so that the others are.
-            log.warning("chunks cannot be built together chunks=%d reason=%s", len(chunks), error)
-            for chunk in chunks:
-                self._load_alone(chunk)
-        return True
+            chunks = await self._take(lease)
+            if chunks:
+                await self._load_all(lease, chunks)
+        except LeaseLost:
+            # The chunks are another's, or offered again: whoever builds one that is loaded finds its marker.
+            await self._keeper.register_again(lease)
+            return True
+        if chunks:
+            return True
+        self._supply.after_rest()
+        await self._release_unknown()
+        return False
 
-    def _load(self, chunks: list[BuildChunk]) -> None:
+    async def _take(self, lease: Lease) -> list[BuildChunk]:
+        attempts = 0
+
+        def take() -> list[BuildChunk]:
+            nonlocal attempts
+            attempts += 1
+            return self._control.mgmt.take_crawled(lease, CHUNKS)
+
+        chunks = await self._control.call_or_log("take_crawled", take)
+        self._may_hold_more |= attempts > 1
+        return chunks or []
+
+    async def _release_unknown(self) -> None:
+        """Chunks whose answer was lost are ours without our knowing; with a new lease they are offered again."""
+        if self._may_hold_more:
+            self._may_hold_more = False
+            await self._keeper.release()
+
+    async def _load_all(self, lease: Lease, chunks: list[BuildChunk]) -> None:
+        try:
+            await self._load(lease, chunks)
+        except _CannotBuild as error:
+            # One of them cannot be built: each alone, so that the others are.
+            log.warning("loading %d chunks in one batch failed, loading them one by one reason=%s", len(chunks), error)
+            for chunk in chunks:
+                await self._load_alone(lease, chunk)
+
+    async def _load_alone(self, lease: Lease, chunk: BuildChunk) -> None:
+        try:
+            await self._load(lease, [chunk])
+        except _CannotBuild as error:
+            reason, mgmt = str(error), self._control.mgmt
+            log.error("chunk cannot be built chunk=%d reason=%s", chunk.id, reason)
+            await self._control.call_or_log(
+                "build_failed", lambda: mgmt.build_failed(lease, chunk.id, chunk.attempt, reason)
+            )
+
+    async def _load(self, lease: Lease, chunks: list[BuildChunk]) -> None:
         began = self._clock.now()
-        built = self._builder.build(chunks, self._scope)
+        built = await self._thread.do(lambda: self._built(chunks))
         self._supply.after_round(self._clock.now() - began, built.freshness)
         self._dispatcher.came(link.uri for chunk in chunks for link in chunk.links)
-        for chunk in chunks:
-            self._mgmt.built(self._lease, chunk.id, chunk.attempt)
-            self._builder.reported(chunk.id)
         self.tally.add(built, len(chunks), self._clock.now())
         self._outstanding = max(0, self._outstanding - built.results)
+        self._refused = {str(kind): count for kind, count in self._builder.discovery.refused.items()}
+        for chunk in chunks:
+            await self._report_built(lease, chunk)
 
-    def _load_alone(self, chunk: BuildChunk) -> None:
+    def _built(self, chunks: list[BuildChunk]) -> Built:
         try:
-            self._load([chunk])
-        except LeaseLost:
-            raise
+            return self._builder.build(chunks, self._scope)
         except WeftError as error:
-            log.error("chunk cannot be built chunk=%d reason=%s", chunk.id, error)
-            self._mgmt.build_failed(self._lease, chunk.id, chunk.attempt, str(error))
+            raise _CannotBuild(str(error)) from error
 
-    def _dispatch(self) -> bool:
+    async def _report_built(self, lease: Lease, chunk: BuildChunk) -> None:
+        mgmt = self._control.mgmt
+        answer = await self._control.call_or_log("built", lambda: mgmt.built(lease, chunk.id, chunk.attempt))
+        if answer is not None:
+            self._builder.reported(chunk.id)
+
+    async def _dispatch(self) -> bool:
         # Without room too: what was left out may have to be looked at again.
         room = max(0, self._supply.links - self._outstanding)
-        step = self._dispatcher.step(self._scope, room)
+        try:
+            step = await until_available("dispatch", lambda: self._thread.do(lambda: self._step(room)))
+        except MgmtError as error:
+            log.error("control plane refused the next segments reason=%s", error)
+            return False
         self._outstanding += step.given
         self.tally.given += step.given
         return bool(step.given or step.hidden or step.looked_at)
 
-    def _keep_lease(self) -> None:
-        now = self._clock.now()
-        if now - self._beat_at < self._heartbeat:
-            return
-        self._beat_at = now
-        try:
-            self._mgmt.heartbeat(self._lease)
-        except LeaseLost:
-            log.warning("lease lost, registering again address=%s", self._address)
-            self._lease = self._mgmt.register(NodeType.INDEX_BUILDER, self._address)
+    def _step(self, room: int) -> Step:
+        return self._dispatcher.step(self._scope, room)
 
-    def _look_at_sites(self) -> None:
+    async def _look_at_sites(self) -> None:
         began = self._clock.now()
         if began >= self._sites_at:
-            self._scope = Scope(self._mgmt.sites(), self._settings)
+            sites = await self._control.call("sites", self._control.mgmt.sites)
+            self._scope = await self._thread.do(lambda: Scope(sites, self._settings))
             took = self._clock.now() - began
             self._sites_at = began + max(_LOOK_AT_SITES_EVERY, took * _SITES_SHARE)
 
-    def _tell(self) -> None:
-        now = self._clock.now()
-        if now - self._told_at >= _TELL_EVERY:
-            self._told_at = now
-            write_status(self._home, "index", self._facts())
-
     def _facts(self) -> dict[str, Any]:
-        facts = {**self.tally.facts(self._clock.now()), "outstanding": self._outstanding, "idle": self.is_idle}
-        return {**facts, "refused": dict(self._builder.discovery.refused)}
+        facts = {**self.tally.facts(self._clock.now()), "outstanding": self._outstanding}
+        return {**facts, "idle": self.is_idle and self._may_work.is_set(), "refused": self._refused}
+
+
+class _CannotBuild(Exception):  # noqa: N818 - never leaves this module
+    """The index refused chunks; the control plane has nothing to do with it."""

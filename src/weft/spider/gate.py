@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from weft.archive.directory import free_bytes
 
 log = logging.getLogger(__name__)
+
+_DISK_EVERY: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -33,3 +41,19 @@ class Gate:
             self.close(who, reason)
         else:
             self.open(who)
+
+
+async def watch_disk(
+    archive: Path, least: int, problem: Callable[[], str], gate: Gate, look: Callable[[], None]
+) -> None:
+    """Begin nothing while the disk is nearly full, or the archive cannot be written."""
+    while True:
+        gate.set("archive", problem())
+        try:
+            free = free_bytes(archive)
+        except OSError as error:
+            gate.set("disk", f"{archive} cannot be looked at: {error.strerror}")
+        else:
+            gate.set("disk", f"{archive} has {free} bytes left, fewer than spider.min_free" if free < least else "")
+        look()
+        await asyncio.sleep(_DISK_EVERY)

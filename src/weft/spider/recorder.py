@@ -1,4 +1,4 @@
-"""From findings to DONE: archived and synced, then reported, then answered, a group at a time."""
+"""From fetches to DONE: archived and synced, then reported, then answered, a group at a time."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from weft.archive.faults import ArchiveUnwritable
 from weft.archive.records import LARGE, Exchange, Rendered
 from weft.archive.writer import ArchiveWriter
 from weft.mgmt.values import Result, WarcPosition
-from weft.spider.control import Control
-from weft.spider.finding import Finding
+from weft.roles.calls import CallThread, ControlPlane
 from weft.spider.orders import Order
-from weft.spider.worker import Worker
+from weft.spider.response_reader import FetchRecord
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +28,7 @@ _MOST: Final = 1000
 _RETRY: Final = 1.0
 
 
-class Found(NamedTuple):
+class HeldRecord(NamedTuple):
     order: Order
     result: Result
     record: Rendered | Exchange | None
@@ -50,32 +49,32 @@ class Recorder:
     def __init__(
         self,
         archive: ArchiveWriter,
-        control: Control,
+        control: ControlPlane,
         options: RecorderOptions,
         answered: Callable[[list[Order]], None],
     ) -> None:
         self._archive, self._control, self._options, self._answered = archive, control, options, answered
-        self._thread = Worker("weft-archive")
-        self._found: deque[Found] = deque()
+        self._thread = CallThread("weft-archive")
+        self._found: deque[HeldRecord] = deque()
         self._has_some = asyncio.Event()
-        self._held: list[Found] = []
+        self._held: list[HeldRecord] = []
         self.held_bytes = 0
         self.problem = ""
         """Why the archive cannot be written; empty: it can."""
 
     def __len__(self) -> int:
-        """Findings that are not answered yet."""
+        """Fetches that are not answered yet."""
         return len(self._found) + len(self._held)
 
-    def add(self, order: Order, finding: Finding) -> None:
-        record: Rendered | Exchange | None = finding.exchange
+    def add(self, order: Order, fetched: FetchRecord) -> None:
+        record: Rendered | Exchange | None = fetched.exchange
         size = 0
-        if finding.exchange is not None and len(finding.exchange.body) <= LARGE:
+        if fetched.exchange is not None and len(fetched.exchange.body) <= LARGE:
             # On this thread: another one would have to be given the interpreter for each of a dozen short steps.
-            record = self._archive.render(finding.exchange)
-            size = len(finding.exchange.body)
+            record = self._archive.render(fetched.exchange)
+            size = len(fetched.exchange.body)
         self.held_bytes += size
-        self._found.append(Found(order, finding.result, record, size))
+        self._found.append(HeldRecord(order, fetched.result, record, size))
         self._has_some.set()
 
     async def run(self) -> None:
@@ -99,7 +98,7 @@ class Recorder:
         await self._thread.do(self._archive.close)
         self._thread.stop()
 
-    async def _store(self, held: list[Found]) -> list[Result]:
+    async def _store(self, held: list[HeldRecord]) -> list[Result]:
         records = [found.record for found in held if found.record is not None]
         positions = iter(await self._until_written(records) if records else ())
         return [found.result if found.record is None else self._placed(found.result, next(positions)) for found in held]
@@ -122,7 +121,7 @@ class Recorder:
     async def _report(self, results: list[Result]) -> None:
         """One result that the control plane cannot take must not hold up all others."""
         try:
-            await self._control.report(results)
+            await self._control.call("report", lambda: self._control.mgmt.report(results))
         except Exception as error:
             if len(results) == 1:
                 # It is answered without a stored result: the URL server will count it as a loss.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from urllib.parse import parse_qs
 from weft.archive.cdxj import Position
 from weft.archive.faults import RecordUnreadable
 from weft.archive.reading import read_member_bytes
+from weft.roles.listener import is_loopback
 
 BEGINNING: Final = b"GET /"
 LARGEST: Final = 64 << 20
@@ -90,7 +90,7 @@ class RecordsProtocol(asyncio.Protocol):
             is_known = hmac.compare_digest(given.encode(), self._token.encode())
             return None if is_known else (401, b"expected Authorization: Bearer with the spider's token\n")
         # Without a token only this machine may ask, and no web page that a browser here shows.
-        is_local = _is_loopback(fields.get("host", ""))
+        is_local = _is_local(fields.get("host", ""))
         return None if is_local else (421, b"expected a loopback address as Host\n")
 
     def _send(self, status: int, body: bytes) -> None:
@@ -116,11 +116,6 @@ def _position(first_line: str) -> Position | None:
     return Position(asked.get("file", ""), offset, length) if 0 < length <= LARGEST else None
 
 
-def _is_loopback(host: str) -> bool:
+def _is_local(host: str) -> bool:
     name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return is_loopback(name.strip("[]"))

@@ -14,28 +14,24 @@ from weft.archive.faults import ArchiveUnwritable
 from weft.archive.records import LARGE
 from weft.archive.writer import ArchiveWriter
 from weft.clock import Clock, SystemClock
-from weft.errors import WeftError
-from weft.mgmt.values import Details, DocId, NodeState
+from weft.mgmt.values import Details, DocId
 from weft.model.fetch_error import FetchError
-from weft.spider.control import Control
-from weft.spider.desk import DeskOptions, FrontDesk
+from weft.roles.calls import ControlPlane
+from weft.roles.lease import LeaseKeeper
 from weft.spider.fetcher import Fetcher
-from weft.spider.finding import Finding, Judge, failed
-from weft.spider.gate import Gate
+from weft.spider.front_desk import DeskOptions, FrontDesk
+from weft.spider.gate import Gate, watch_disk
 from weft.spider.orders import Order, Stage
 from weft.spider.recorder import Recorder, RecorderOptions
 from weft.spider.request import Request, Requests
+from weft.spider.response_reader import FetchRecord, ResponseReader, failed
 from weft.spider.site import SiteRefused
 from weft.spider.transfer import Means, Response
-from weft.spider.watch import follow_requests, watch_disk
 
 log = logging.getLogger(__name__)
 
 HELD_BYTES: Final = 64 << 20
-"""Of findings that wait for archive and control plane; beyond that no fetch is begun."""
-
-TELL_SECONDS: Final = 5.0
-"""A control plane that does not listen for so long is not waited for where nothing depends on it."""
+"""Of fetches that wait for archive and control plane; beyond that no fetch is begun."""
 
 _AFTER_FAULT: Final = 1.0
 
@@ -49,48 +45,45 @@ class SpiderOptions:
     connections: int
     working_every: float
     sync_every: float
-    heartbeat: float
     min_free: int
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What a spider works with."""
-
-    means: Means
+class SpiderResources:
+    fetching: Means
     requests: Requests
-    judge: Judge
+    reader: ResponseReader
     archive: ArchiveWriter
-    control: Control
+    control: ControlPlane
+    keeper: LeaseKeeper
 
 
 class Spider:
     """Lives in one event loop. Give its desk to connections, run() it, drain() or not, close() it."""
 
-    def __init__(self, parts: Parts, options: SpiderOptions, clock: Clock | None = None) -> None:
-        self._parts, self._options, self._clock = parts, options, clock or SystemClock()
-        self._fetcher = Fetcher(parts.means, options.connections)
+    def __init__(self, resources: SpiderResources, options: SpiderOptions, clock: Clock | None = None) -> None:
+        self.resources, self._options, self._clock = resources, options, clock or SystemClock()
+        self._fetcher = Fetcher(resources.fetching, options.connections)
         self._gate = Gate()
         self._wake = asyncio.Event()
         self._apart: set[asyncio.Task[None]] = set()
-        """Large bodies that are being judged."""
+        """Large bodies that are being read."""
         self.desk = FrontDesk(
             DeskOptions(options.unanswered, options.working_every), self._gate, self._wake.set, self._give_up
         )
         self._recorder = Recorder(
-            parts.archive, parts.control, RecorderOptions(options.node, options.sync_every), self.desk.answer
+            resources.archive, resources.control, RecorderOptions(options.node, options.sync_every), self.desk.answer
         )
-        self.asked_to_drain = asyncio.Event()
 
     async def run(self) -> None:
         """Work until cancelled; raises what must not happen."""
-        parts, options, look = self._parts, self._options, self.desk.look
+        archive, options = self.resources.archive.path, self._options
         works: tuple[Coroutine[Any, Any, None], ...] = (
             self._admit(),
             self._recorder.run(),
             self.desk.tell_working(),
-            follow_requests(parts.control, options.heartbeat, self._gate, look, self.asked_to_drain),
-            watch_disk(parts.archive.path, options.min_free, lambda: self._recorder.problem, self._gate, look),
+            self._keep_lease(),
+            watch_disk(archive, options.min_free, lambda: self._recorder.problem, self._gate, self.desk.look),
         )
         async with asyncio.TaskGroup() as group:
             for work in works:
@@ -102,16 +95,16 @@ class Spider:
         self.desk.look()
         for order in self.desk.orders.next_waiting(len(self.desk.orders)):
             self.desk.orders.drop(order)
-        await self._tell_draining()
+        await self.resources.keeper.drain()
         while len(self._fetcher) or len(self._recorder) or self._apart:
             self._wake.clear()
             await self._wake.wait()
 
-    async def _tell_draining(self) -> None:
-        try:
-            await asyncio.wait_for(self._parts.control.tell(NodeState.DRAINING), TELL_SECONDS)
-        except (WeftError, TimeoutError) as error:
-            log.warning("the control plane was not told that this spider drains reason=%s", error)
+    async def _keep_lease(self) -> None:
+        """Pause and resume as asked. A lost lease costs nothing: a spider holds no work by it."""
+        async for _ in self.resources.keeper.heartbeats(registers_again=True):
+            self._gate.set("pause", "it was asked to pause" if self.resources.keeper.is_paused else "")
+            self.desk.look()
 
     async def close(self) -> int:
         """Stop at once, after run() has ended; returns how many results could not be recorded."""
@@ -141,8 +134,9 @@ class Spider:
 
     async def _details(self, orders: list[Order]) -> dict[DocId, Details] | None:
         """None: the control plane failed in a way that waiting may mend, or a person."""
+        control, doc_ids = self.resources.control, [order.doc_id for order in orders]
         try:
-            return await self._parts.control.details([order.doc_id for order in orders])
+            return await control.call("details", lambda: control.mgmt.details(doc_ids))
         except Exception:
             log.exception("details of %d links cannot be had", len(orders))
             await asyncio.sleep(_AFTER_FAULT)
@@ -165,7 +159,7 @@ class Spider:
     def _fetch(self, order: Order, details: Details) -> None:
         started = self._clock.now()
         try:
-            request = self._parts.requests.make(order.ip, details)
+            request = self.resources.requests.make(order.ip, details)
         except SiteRefused as error:
             log.warning("site settings refused url=%s reason=%s", order.url, error)
             self._record(order, failed(details, FetchError.BAD_SITE, started, started))
@@ -183,29 +177,29 @@ class Spider:
         if response.error is not None:
             log.debug("fetch ended url=%s class=%s detail=%s", order.url, response.error, response.detail)
         order.stage, order.transfer = Stage.ENDED, None
-        judge = partial(self._judge, details, request, response, started, self._clock.now())
+        read = partial(self._read, details, request, response, started, self._clock.now())
         if len(response.body) <= LARGE:
-            self._record(order, judge())
+            self._record(order, read())
         else:
-            task = asyncio.get_running_loop().create_task(self._judge_apart(order, judge))
+            task = asyncio.get_running_loop().create_task(self._read_apart(order, read))
             self._apart.add(task)
             task.add_done_callback(self._apart.discard)
 
-    async def _judge_apart(self, order: Order, judge: Callable[[], Finding]) -> None:
+    async def _read_apart(self, order: Order, read: Callable[[], FetchRecord]) -> None:
         """A large body takes so long to decode that others would wait for it."""
-        self._record(order, await asyncio.to_thread(judge))
+        self._record(order, await asyncio.to_thread(read))
 
-    def _judge(self, details: Details, request: Request, response: Response, started: int, ended: int) -> Finding:
+    def _read(self, details: Details, request: Request, response: Response, started: int, ended: int) -> FetchRecord:
         try:
-            return self._parts.judge.judge(details, request, response, started, ended)
+            return self.resources.reader.read(details, request, response, started, ended)
         except Exception:
             # One page must not hold up all others, whatever it did to us.
-            log.exception("response could not be judged url=%s", request.url)
+            log.exception("response could not be read url=%s", request.url)
             return failed(details, FetchError.INTERNAL, started, ended)
 
-    def _record(self, order: Order, finding: Finding) -> None:
+    def _record(self, order: Order, fetched: FetchRecord) -> None:
         order.stage = Stage.ENDED
-        self._recorder.add(order, finding)
+        self._recorder.add(order, fetched)
         self._wake.set()
 
     def _give_up(self, orders: list[Order]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from weft.errors import WeftError
+from weft.roles.supervisor_pipe import SupervisorPipe
 
 _FIRST_WAIT: Final = 0.5
 _LONGEST_WAIT: Final = 30.0
@@ -41,9 +42,9 @@ class RoleRefused(WeftError):  # noqa: N818 - an answer of the role
 class Child:
     """The process of a role."""
 
-    def __init__(self, role: Role, logs: Path) -> None:
+    def __init__(self, role: Role, logs: Path, pipe: SupervisorPipe) -> None:
         self.role = role
-        self._logs = logs
+        self._logs, self._pipe = logs, pipe
         self._process: subprocess.Popen[bytes] | None = None
         self._wait, self._started, self._again_at = _FIRST_WAIT, 0.0, 0.0
         self.restarts = 0
@@ -58,14 +59,15 @@ class Child:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        environment = {**os.environ, "WEFT_LOG": str(self._logs / f"{self.role.name}.log")}
+        log = {"WEFT_LOG": str(self._logs / f"{self.role.name}.log")}
         with (self._logs / f"{self.role.name}.err").open("wb") as stray:
             self._process = subprocess.Popen(  # noqa: S603 - ourselves
                 [sys.executable, "-m", "weft", *self.role.arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=stray,
                 stderr=stray,
-                env=environment,
+                env={**os.environ, **log, **self._pipe.environment},
+                pass_fds=[self._pipe.reading],
                 # Ctrl-C is ours to pass on, in order.
                 start_new_session=True,
             )

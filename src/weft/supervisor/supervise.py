@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from weft.roles.supervisor_pipe import SupervisorPipe
 from weft.supervisor.child import Child, Role
 
 _LOOK_EVERY: Final = 0.2
@@ -22,7 +23,8 @@ class Supervisor:
 
     def __init__(self, roles: Sequence[Role], logs: Path, say: Callable[[str], None]) -> None:
         logs.mkdir(parents=True, exist_ok=True)
-        self.children = [Child(role, logs) for role in roles]
+        self._pipe = SupervisorPipe()
+        self.children = [Child(role, logs, self._pipe) for role in roles]
         self._say = say
         self._stop, self._at_once = threading.Event(), threading.Event()
 
@@ -42,6 +44,7 @@ class Supervisor:
                 reason = is_over()
         finally:
             self._stop_all(shown)
+            self._pipe.close()
             for number, handler in previous.items():
                 signal.signal(number, handler)
         return reason or "interrupted"

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import os
 import socket
-from ipaddress import ip_address
 from typing import Final, Protocol
 
 import msgspec
 
 from weft.config.rules import host_and_port
 from weft.config.settings import Settings
-from weft.errors import UsageError, WeftError
+from weft.errors import WeftError
 from weft.urlserver.snapshot import HostView
 
 LONGEST_QUESTION: Final = 16 * 1024
@@ -42,31 +40,6 @@ class NoUrlServer(WeftError):  # noqa: N818 - an answer about what runs
 
 class Informant(Protocol):
     def explain(self, web_host: str, url: str) -> HostView: ...
-
-
-def open_listener(settings: Settings) -> socket.socket:
-    """The socket at the URL server's address; without a token it must be on loopback."""
-    address = settings.urlserver.listen
-    host, port = host_and_port(address)
-    if not settings.spider.token and not _is_loopback(host):
-        raise UsageError(
-            f"urlserver.listen: {host} can be reached by others; expected spider.token, or a loopback address"
-        )
-    try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except OSError as error:
-        # Not error.strerror: Python appends the address to it.
-        reason = os.strerror(error.errno) if error.errno else error
-        raise UsageError(
-            f"urlserver.listen: {address} cannot be listened at: {reason}; expected a free port"
-        ) from error
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 async def serve_questions(listener: socket.socket, token: str, informant: Informant) -> asyncio.Server:

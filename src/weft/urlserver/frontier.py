@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from weft.config.crawl_sections import UrlserverSettings
 from weft.mgmt.values import ClaimedLink, Outcome
 from weft.model.fetch_error import FetchError
+from weft.urlserver.errands import News, Place
 from weft.urlserver.hosts import ARRIVING, NEEDS_ADDRESS, Host, Ip
-from weft.urlserver.news import News, Place
 from weft.urlserver.packed import PackedLink, doc_id_of, pack, url_of
 from weft.urlserver.pending import Pending, Pendings, SpiderId
 from weft.urlserver.registry import Registry

@@ -1,21 +1,22 @@
-"""Addresses that nobody knows yet: looked up beside everything else, remembered in bulk for all URL servers."""
+"""Addresses that nobody knows yet: looked up in the background, saved in bulk for all URL servers."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 
 from weft.addresses.resolver import Failure, Resolved, Resolver
 from weft.model.fetch_error import FetchError
 from weft.model.host import name_of
-from weft.urlserver.life import Life
-from weft.urlserver.news import News, Place
+from weft.urlserver.errands import News, Place
+from weft.urlserver.lease_session import LeaseSession
 from weft.urlserver.placing import Placing, address_of
 
 
 class Lookups:
-    def __init__(self, life: Life, resolver: Resolver, placing: Placing) -> None:
-        self._life, self._resolver, self._placing = life, resolver, placing
+    def __init__(self, session: LeaseSession, resolver: Resolver, placing: Placing) -> None:
+        self._session, self._resolver, self._placing = session, resolver, placing
         self._found: dict[str, Resolved] = {}
         self._unanswered: set[str] = set()
         self._has_found = asyncio.Event()
@@ -29,7 +30,7 @@ class Lookups:
         self._unanswered |= unanswered
         for web_host in web_hosts:
             if self._placing.port_refusal(web_host):
-                self._life.learn(News(places={web_host: Place("", "", 0, FetchError.PORT)}))
+                self._session.learn(News(places={web_host: Place("", "", 0, FetchError.PORT)}))
             else:
                 task = asyncio.create_task(self._look_up(web_host))
                 self._asking.add(task)
@@ -37,17 +38,18 @@ class Lookups:
 
     async def keep(self) -> None:
         """Tell all URL servers before we ask: who finds a host of another one gives it back for that one to find."""
-        life, desk = self._life, self._life.means.desk
+        session, gateway = self._session, self._session.resources.gateway
         while True:
             await self._has_found.wait()
             self._has_found.clear()
             found, self._found = self._found, {}
             addresses = {web_host: address_of(web_host, resolved) for web_host, resolved in found.items()}
-            await life.call("addresses", lambda addresses=addresses: desk.save([*addresses.values()]))  # type: ignore[misc]
+            save = partial(gateway.save, [*addresses.values()])
+            await session.resources.control.call_or_log("save_addresses", save)
             again = {name for name, resolved in found.items() if self._may_change(name, resolved)}
-            places = {name: desk.place(address, may_change=name in again) for name, address in addresses.items()}
+            places = {name: gateway.place(address, may_change=name in again) for name, address in addresses.items()}
             self._unanswered -= found.keys()
-            life.learn(News(places=places))
+            session.learn(News(places=places))
 
     def _may_change(self, web_host: str, resolved: Resolved) -> bool:
         return resolved.failure is Failure.UNANSWERED and web_host not in self._unanswered

@@ -1,21 +1,24 @@
-"""Errands to the control plane, done in bulk. Every call may block: they run in a thread beside the loop."""
+"""The URL server's errands as calls to the control plane, in bulk. Every call may block."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from weft.clock import Clock
+from weft.errors import LeaseLost, MgmtError, MgmtUnavailable
 from weft.mgmt.api import Mgmt
-from weft.mgmt.values import Address, DocId, Lease, Outcome, Robots
+from weft.mgmt.values import Address, ClaimedLink, DocId, Lease, Outcome, Result, Robots
 from weft.robots.policy import FIRST_RETRY, good_until, is_reachable, policy
-from weft.urlserver.errands import Errands, RobotsAnswer
-from weft.urlserver.news import News, Place
+from weft.urlserver.errands import Errands, News, Place, RobotsAnswer
 from weft.urlserver.placing import Placing, is_unanswered
 from weft.urlserver.robots import Known
 from weft.urlserver.sitemaps import Sitemaps
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -37,17 +40,17 @@ class RobotsPolicy:
 class Clocks(NamedTuple):
     wall: Clock
     """Expiries are told by it: milliseconds since 1970."""
-    steady: Clock
+    monotonic: Clock
     """Politeness is measured by it."""
 
 
-class Desk:
+class MgmtGateway:
     def __init__(
         self, mgmt: Mgmt, clocks: Clocks, robots: RobotsPolicy, placing: Placing, sitemaps: Sitemaps | None = None
     ) -> None:
         """Without `sitemaps`, those that robots.txt names are left alone."""
         self._mgmt, self._robots, self._placing, self._sitemaps = mgmt, robots, placing, sitemaps
-        self._wall, self._steady = clocks
+        self._wall, self._monotonic = clocks
 
     def claim(self, lease: Lease, limit: int, reject: Collection[str]) -> News:
         chunk = self._mgmt.claim(lease, limit, reject)
@@ -73,20 +76,19 @@ class Desk:
 
     def place(self, address: Address, *, may_change: bool = False) -> Place:
         error = address.reason.partition(":")[0]
-        return Place(address.ip, address.ip_key, self._to_steady(address.expires), error, may_change)
+        return Place(address.ip, address.ip_key, self._to_monotonic(address.expires), error, may_change)
 
     def _give_back(self, lease: Lease, errands: Errands, news: News) -> None:
         # Deferred first: nothing that is given back may be claimed again before its time.
         if errands.defer:
             self._mgmt.defer({host: self._to_wall(moment) for host, moment in errands.defer.items()})
             errands.defer = {}
-        for results in _taking(errands.refuse):
-            replacements = (outcome.replacement for outcome in self._mgmt.refuse(lease, results))
-            news.links += filter(None, replacements)
-        for lost in _taking(errands.lose):
-            self._mgmt.lost(lease, lost)
-        for doc_ids in _taking(errands.release):
-            self._mgmt.release(lease, doc_ids)
+        _hand_over("refuse", errands.refuse, lambda some: self._refuse(lease, some, news))
+        _hand_over("lost", errands.lose, lambda some: self._mgmt.lost(lease, some))
+        _hand_over("release", errands.release, lambda some: self._mgmt.release(lease, some))
+
+    def _refuse(self, lease: Lease, results: list[Result], news: News) -> None:
+        news.links += filter(None, (outcome.replacement for outcome in self._mgmt.refuse(lease, results)))
 
     def _settle_robots(self, errands: Errands, news: News) -> None:
         """What a fetch left in the control plane gets the expiry that its end calls for."""
@@ -133,14 +135,23 @@ class Desk:
     def _known(self, robots: Robots) -> Known:
         has_rules = not is_reachable(robots.status) or 200 <= robots.status < 300
         rules = policy(robots.status, robots.body, self._robots.agent, self._robots.limit) if has_rules else None
-        return Known(rules, self._to_steady(robots.expires), self._robots.delay_max)
+        return Known(rules, self._to_monotonic(robots.expires), self._robots.delay_max)
 
     def _open_robots(self, lease: Lease, errands: Errands, news: News) -> None:
         if errands.open_robots:
-            opened = self._mgmt.open_robots(lease, errands.open_robots)
+            opened = self._opened(lease, errands.open_robots)
             news.robots_opened |= opened
             news.robots_busy += errands.open_robots.keys() - opened.keys()
             errands.open_robots = {}
+
+    def _opened(self, lease: Lease, urls: dict[str, str]) -> dict[str, ClaimedLink]:
+        try:
+            return self._mgmt.open_robots(lease, urls)
+        except (LeaseLost, MgmtUnavailable):
+            raise
+        except MgmtError as error:
+            log.error("robots.txt of %d origins cannot be opened, tried again later reason=%s", len(urls), error)
+            return {}
 
     def _find_places(self, errands: Errands, news: News) -> None:
         known: dict[str, Address] = {}
@@ -157,11 +168,11 @@ class Desk:
                     news.unanswered.add(host)
         errands.resolve = []
 
-    def _to_steady(self, moment: int) -> int:
-        return moment - self._wall.now() + self._steady.now()
+    def _to_monotonic(self, moment: int) -> int:
+        return moment - self._wall.now() + self._monotonic.now()
 
     def _to_wall(self, moment: int) -> int:
-        return moment - self._steady.now() + self._wall.now()
+        return moment - self._monotonic.now() + self._wall.now()
 
 
 def failures_before(robots: Robots) -> int:
@@ -175,8 +186,21 @@ def _in_bulk(items: Iterable[T]) -> Iterator[list[T]]:
         yield some
 
 
-def _taking(items: list[T]) -> Iterator[list[T]]:
-    """Parts of the list, each taken off once the caller is done with it."""
+def _hand_over(call: str, items: list[T], hand_over: Callable[[list[T]], object]) -> None:
+    """In parts, each taken off the list once it is handed over, so that after an error the rest can be tried again.
+
+    What is refused when it is handed over alone is left out: the control plane frees it when the lease ends.
+    """
+    size = BULK
     while items:
-        yield items[:BULK]
-        del items[:BULK]
+        some = items[:size]
+        try:
+            hand_over(some)
+        except (LeaseLost, MgmtUnavailable):
+            raise
+        except MgmtError as error:
+            if len(some) > 1:
+                size = 1
+                continue
+            log.error("control plane refused call=%s item=%s reason=%s", call, some[0], error)
+        del items[: len(some)]

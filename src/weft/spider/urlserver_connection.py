@@ -18,18 +18,18 @@ _UNREAD: Final = 1 << 20
 """Bytes of answers that a URL server may leave unread; then it is not alive."""
 
 
-class Desk(Protocol):
-    """Where the lines of all connections come together."""
+class FetchTaker(Protocol):
+    """Takes the lines of all connections."""
 
-    def connected(self, connection: Connection) -> None: ...
+    def connected(self, connection: UrlServerConnection) -> None: ...
 
-    def asked(self, connection: Connection, fetches: list[Fetch]) -> None: ...
+    def asked(self, connection: UrlServerConnection, fetches: list[Fetch]) -> None: ...
 
-    def closed(self, connection: Connection) -> None: ...
+    def closed(self, connection: UrlServerConnection) -> None: ...
 
 
-class Connection(asyncio.Protocol):
-    def __init__(self, desk: Desk, token: str, records: Callable[[], RecordsProtocol]) -> None:
+class UrlServerConnection(asyncio.Protocol):
+    def __init__(self, desk: FetchTaker, token: str, records: Callable[[], RecordsProtocol]) -> None:
         self._desk, self._token, self._records = desk, token, records
         self._lines = LineSplitter()
         self._beginning: bytes | None = b""

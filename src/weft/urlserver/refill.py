@@ -1,4 +1,4 @@
-"""Errands to the control plane and more links from it."""
+"""More links from the control plane, and the errands to it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from weft.urlserver.life import Life
+from weft.urlserver.errands import News
+from weft.urlserver.lease_session import LeaseSession
 from weft.urlserver.lookups import Lookups
-from weft.urlserver.news import News
 
 log = logging.getLogger(__name__)
 
@@ -18,9 +18,9 @@ LONGEST_WAIT: Final = 1.0
 """Seconds between two claims when nothing comes."""
 
 
-class Supplying:
-    def __init__(self, life: Life, lookups: Lookups, has_spider: Callable[[], bool]) -> None:
-        self._life, self._lookups, self._has_spider = life, lookups, has_spider
+class Refill:
+    def __init__(self, session: LeaseSession, lookups: Lookups, has_spider: Callable[[], bool]) -> None:
+        self._session, self._lookups, self._has_spider = session, lookups, has_spider
         self._has_errands = asyncio.Event()
         self._has_room = asyncio.Event()
         self._room_before = (-1, -1)
@@ -30,11 +30,11 @@ class Supplying:
 
     @property
     def is_idle(self) -> bool:
-        return not self._is_running and not self._life.frontier.errands
+        return not self._is_running and not self._session.frontier.errands
 
     def look(self) -> None:
         """Something may have changed."""
-        if self._life.frontier.errands:
+        if self._session.frontier.errands:
             self._has_errands.set()
         if self._wants_links() and self._room() != self._room_before:
             self._has_room.set()
@@ -71,39 +71,41 @@ class Supplying:
 
     def _room(self) -> tuple[int, int]:
         """Changes when a queue was emptied, or a host is wanted again."""
-        registry = self._life.frontier.registry
+        registry = self._session.frontier.registry
         return registry.queues.taken, len(registry.queues.full) + len(registry.addresses.crowded)
 
     async def _run_errands(self) -> None:
-        life, desk = self._life, self._life.means.desk
-        errands, news = life.frontier.errands.take(), News()
-        life.has_finished |= bool(errands.refuse)
-        await life.call("errands", lambda: desk.run(life.lease, errands, news))
+        session, gateway = self._session, self._session.resources.gateway
+        errands, news = session.frontier.errands.take(), News()
+        session.has_finished |= bool(errands.refuse)
+        await session.resources.control.call("errands", lambda: gateway.run(session.lease, errands, news))
         self._lookups.begin(news.unplaced, news.unanswered)
-        life.learn(news)
+        session.learn(news)
 
     def _wants_links(self) -> bool:
-        return self._has_spider() and self._life.frontier.wants_links and self._life.may_send
+        return self._has_spider() and self._session.frontier.wants_links and self._session.may_send
 
     async def _claim(self) -> bool:
-        life = self._life
-        limit, reject = life.means.settings.mgmt.chunk_size, life.frontier.reject_list()
+        session, resources = self._session, self._session.resources
+        limit, reject = resources.settings.mgmt.chunk_size, session.frontier.reject_list()
         self._attempts = 0
 
         def claim() -> News:
             self._attempts += 1
-            return life.means.desk.claim(life.lease, limit, reject)
+            return resources.gateway.claim(session.lease, limit, reject)
 
-        news = await life.call("claim", claim)
+        news = await resources.control.call_or_log("claim", claim)
         self._may_hold_more |= self._attempts > 1
-        life.learn(news)
-        if not news.links:
+        if news is not None:
+            session.learn(news)
+        if news is None or not news.links:
             await self._release_unknown()
-        return bool(news.links)
+            return False
+        return True
 
     async def _release_unknown(self) -> None:
         """A claim whose answer was lost may have given us links that we know nothing of."""
-        life = self._life
-        if self._may_hold_more and life.frontier.is_empty:
+        session, control = self._session, self._session.resources.control
+        if self._may_hold_more and session.frontier.is_empty:
             self._may_hold_more = False
-            await life.call("release", lambda: life.means.mgmt.release(life.lease))
+            await control.call_or_log("release", lambda: control.mgmt.release(session.lease))

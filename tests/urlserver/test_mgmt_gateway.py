@@ -7,12 +7,11 @@ import pytest
 from weft.clock import ManualClock
 from weft.config.crawl_sections import UrlserverSettings
 from weft.config.text_table import TextTable
-from weft.errors import MgmtUnavailable
+from weft.errors import MgmtError, MgmtUnavailable, TransitionRefused
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import Address, LinkState, NewLink, NodeType, Result, Robots
-from weft.urlserver.desk import Clocks, Desk, RobotsPolicy
-from weft.urlserver.errands import Errands, RobotsAnswer
-from weft.urlserver.news import News
+from weft.urlserver.errands import Errands, News, RobotsAnswer
+from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
 from weft.urlserver.placing import Placing
 
 WALL = 1_700_000_000_000
@@ -27,14 +26,16 @@ class Story:
         self.lease = self.mgmt.register(NodeType.CRAWLER, "127.0.0.1:1")
         self.mgmt.own_slots(self.lease)
         placing = Placing(UrlserverSettings(**settings))
-        self.desk = Desk(self.mgmt, Clocks(self.wall, self.steady), RobotsPolicy("weft", 512_000, 60_000), placing)
+        self.gateway = MgmtGateway(
+            self.mgmt, Clocks(self.wall, self.steady), RobotsPolicy("weft", 512_000, 60_000), placing
+        )
 
     def add(self, *urls: str) -> None:
         self.mgmt.add([NewLink(url, url, url.split("/")[2]) for url in urls])
 
     def run(self, errands: Errands) -> News:
         news = News()
-        self.desk.run(self.lease, errands, news)
+        self.gateway.run(self.lease, errands, news)
         return news
 
 
@@ -105,20 +106,20 @@ def test_known_addresses_are_used_and_others_are_for_the_dns():
 def test_a_deferred_host_is_not_claimed_before_its_moment():
     story = Story()
     story.add("https://a.com/1")
-    (link,) = story.desk.claim(story.lease, 10, ()).links
+    (link,) = story.gateway.claim(story.lease, 10, ()).links
     story.run(Errands(release=[link.doc_id], defer={"a.com": STEADY + 10_000}))
-    assert story.desk.claim(story.lease, 10, ()).links == []
+    assert story.gateway.claim(story.lease, 10, ()).links == []
     story.wall.advance(10)
-    assert len(story.desk.claim(story.lease, 10, ()).links) == 1
+    assert len(story.gateway.claim(story.lease, 10, ()).links) == 1
 
 
 def test_a_refused_link_brings_its_replacement():
     story = Story()
     story.add("https://a.com/1", "https://a.com/2")
-    (link,) = story.desk.claim(story.lease, 1, ()).links
+    (link,) = story.gateway.claim(story.lease, 1, ()).links
     news = story.run(Errands(refuse=[Result(doc_id=link.doc_id, claim=link.claim, error="robots")]))
     assert [other.url for other in news.links] == ["https://a.com/2"]
-    assert story.desk.outcomes([link.doc_id])[link.doc_id].state is LinkState.ERROR
+    assert story.gateway.outcomes([link.doc_id])[link.doc_id].state is LinkState.ERROR
 
 
 class BreakingMgmt(MemoryMgmt):
@@ -134,23 +135,75 @@ def test_after_an_error_what_was_done_stays_done_and_the_rest_is_done_later():
     mgmt = BreakingMgmt(ManualClock(WALL))
     story = Story(mgmt)
     story.add("https://a.com/1", "https://a.com/2", "https://a.com/3")
-    first, second = story.desk.claim(story.lease, 2, ()).links
+    first, second = story.gateway.claim(story.lease, 2, ()).links
     errands = Errands(
         refuse=[Result(doc_id=first.doc_id, claim=first.claim, error="robots")], lose=[(second.doc_id, second.claim)]
     )
     news = News()
     with pytest.raises(MgmtUnavailable):
-        story.desk.run(story.lease, errands, news)
+        story.gateway.run(story.lease, errands, news)
     mgmt.is_broken = False
-    story.desk.run(story.lease, errands, news)
+    story.gateway.run(story.lease, errands, news)
     assert [link.url for link in news.links] == ["https://a.com/3"], "the replacement was not forgotten"
-    assert story.desk.outcomes([second.doc_id])[second.doc_id].state is LinkState.PENDING
+    assert story.gateway.outcomes([second.doc_id])[second.doc_id].state is LinkState.PENDING
     assert not errands
+
+
+class RefusingMgmt(MemoryMgmt):
+    """Refuses one link, whatever is said of it, and any robots.txt."""
+
+    refused = 0
+
+    def refuse(self, crawler, results):
+        self._check(result.doc_id for result in results)
+        return super().refuse(crawler, results)
+
+    def lost(self, crawler, links):
+        self._check(doc_id for doc_id, _ in links)
+        super().lost(crawler, links)
+
+    def release(self, crawler, doc_ids=None):
+        self._check(doc_ids or ())
+        return super().release(crawler, doc_ids)
+
+    def open_robots(self, crawler, urls):
+        raise TransitionRefused("link 1: a link that is odd cannot change by open; nothing was changed")
+
+    def _check(self, doc_ids) -> None:
+        if self.refused in doc_ids:
+            raise MgmtError(f"link {self.refused}: no such link")
+
+
+@pytest.mark.parametrize("call", ["refuse", "lost", "release"])
+def test_a_link_that_the_control_plane_refuses_holds_up_no_other(call, caplog):
+    mgmt = RefusingMgmt(ManualClock(WALL))
+    story = Story(mgmt)
+    story.add(*(f"https://a.com/{number}" for number in range(5)))
+    links = story.gateway.claim(story.lease, 5, ()).links
+    mgmt.refused = links[1].doc_id
+    errands = {
+        "refuse": Errands(refuse=[Result(doc_id=link.doc_id, claim=link.claim, error="robots") for link in links]),
+        "lost": Errands(lose=[(link.doc_id, link.claim) for link in links]),
+        "release": Errands(release=[link.doc_id for link in links]),
+    }[call]
+    errands.resolve = ["a.com"]
+    news = story.run(errands)
+    states = [story.gateway.outcomes([link.doc_id])[link.doc_id].state for link in links]
+    assert [state is LinkState.CRAWLING for state in states] == [False, True, False, False, False]
+    assert news.unplaced == ["a.com"], "what follows is done too"
+    assert f"control plane refused call={call}" in caplog.text
+    assert not errands
+
+
+def test_a_robots_txt_that_cannot_be_opened_is_tried_again_later():
+    story = Story(RefusingMgmt(ManualClock(WALL)))
+    news = story.run(Errands(open_robots={"https://a.com": "https://a.com/robots.txt"}))
+    assert news.robots_busy == ["https://a.com"]
 
 
 def test_large_errands_go_in_parts():
     story = Story()
     story.add(*(f"https://a.com/{number}" for number in range(2500)))
-    links = story.desk.claim(story.lease, 2500, ()).links
+    links = story.gateway.claim(story.lease, 2500, ()).links
     story.run(Errands(release=[link.doc_id for link in links]))
     assert story.mgmt.counts().links["pending"] == 2500

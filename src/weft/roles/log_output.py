@@ -1,4 +1,4 @@
-"""What all roles share: their log."""
+"""Where the log of a role goes."""
 
 from __future__ import annotations
 

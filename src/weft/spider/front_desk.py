@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from weft.spider.connection import Connection
 from weft.spider.gate import Gate
 from weft.spider.orders import Order, Orders
+from weft.spider.urlserver_connection import UrlServerConnection
 from weft.wire import Fetch
 
 
@@ -27,22 +27,22 @@ class FrontDesk:
     ) -> None:
         self._options, self._gate, self._came, self._left = options, gate, came, left
         self._loop = asyncio.get_running_loop()
-        self._connections: set[Connection] = set()
+        self._connections: set[UrlServerConnection] = set()
         self._is_paused = False
         self.orders = Orders(options.working_every)
 
-    def connected(self, connection: Connection) -> None:
+    def connected(self, connection: UrlServerConnection) -> None:
         self._connections.add(connection)
         if self._is_paused:
             connection.pause()
 
-    def asked(self, connection: Connection, fetches: list[Fetch]) -> None:
+    def asked(self, connection: UrlServerConnection, fetches: list[Fetch]) -> None:
         now = self._loop.time()
         for fetch in fetches:
             self.orders.add(connection, fetch, now)
         self.look()
 
-    def closed(self, connection: Connection) -> None:
+    def closed(self, connection: UrlServerConnection) -> None:
         self._connections.discard(connection)
         self._left(self.orders.leave(connection))
         self.look()

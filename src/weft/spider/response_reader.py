@@ -1,4 +1,4 @@
-"""From what came over the wire to what is archived and reported. No I/O: a function of the response."""
+"""What a response says: the result to report and the exchange to archive. No I/O."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONGEST_FIELD: Final = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FetchRecord:
     """What a fetch found out; the result lacks its position until the exchange is archived."""
 
     result: Result
@@ -35,14 +35,14 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
-    """Knows the limits that a body is judged by, and what may be archived."""
+class ResponseReader:
+    """Knows the limits of a body, and what may be archived."""
 
     limits: DecodeLimits
     robots_bytes: int
     archive_credentials: bool = False
 
-    def judge(self, details: Details, request: Request, response: Response, started: int, ended: int) -> Finding:
+    def read(self, details: Details, request: Request, response: Response, started: int, ended: int) -> FetchRecord:
         if response.error not in (None, FetchError.TOO_LARGE):
             return failed(details, response.error, started, ended)
         head = parse_head(response.head)
@@ -62,7 +62,7 @@ class Judge:
             content_type=_short(head, "content-type"),
             body=body,
         )
-        return Finding(result, self._exchange(request, response, head, error, started))
+        return FetchRecord(result, self._exchange(request, response, head, error, started))
 
     def _content(self, head: Head, response: Response, is_robots: bool) -> tuple[int, str, bytes]:
         """Size after decoding, class of what is wrong with it, and the body where it is wanted."""
@@ -93,10 +93,10 @@ class Judge:
         )
 
 
-def failed(details: Details, error: FetchError, started: int, ended: int) -> Finding:
+def failed(details: Details, error: FetchError, started: int, ended: int) -> FetchRecord:
     """There is no response, and why."""
     result = Result(doc_id=details.doc_id, claim=details.claim, error=str(error), started=started, ended=ended)
-    return Finding(result, None)
+    return FetchRecord(result, None)
 
 
 def _short(head: Head, name: str) -> str:

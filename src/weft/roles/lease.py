@@ -1,0 +1,138 @@
+"""A role's lease: taken, renewed in the background, taken again when it is lost, and given up at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Final
+
+from weft.clock import Clock, MonotonicClock
+from weft.config.index_sections import MgmtSettings
+from weft.errors import LeaseLost, WeftError
+from weft.mgmt.values import Lease, NodeState, NodeType
+from weft.roles.calls import ControlPlane
+
+log = logging.getLogger(__name__)
+
+TELL_SECONDS: Final = 5.0
+"""How long a role that leaves waits for the control plane to take note."""
+
+
+class LeaseKeeper:
+    """Registers a node, sends its heartbeats and knows what it is asked to be.
+
+    Every role iterates over `heartbeats()` in a task of its own, so that it beats however busy the role is.
+    """
+
+    def __init__(
+        self,
+        control: ControlPlane,
+        node: NodeType,
+        address: str,
+        settings: MgmtSettings,
+        clock: Clock | None = None,
+    ) -> None:
+        self._control, self._node, self.address = control, node, address
+        self._settings, self._clock = settings, clock or MonotonicClock()
+        self._registering = asyncio.Lock()
+        self._told = NodeState.OFFLINE
+        self.lease: Lease
+        """The current one, from register() on."""
+        self.valid_until = 0
+        """By our own monotonic clock, on the safe side: after this, others may hold what was ours. 0: no heartbeat of
+        this lease has been answered yet."""
+        self.asked = NodeState.ONLINE
+        self.drain_requested = asyncio.Event()
+
+    @property
+    def is_paused(self) -> bool:
+        return self.asked is NodeState.PAUSED
+
+    async def register(self) -> Lease:
+        """Take a new lease; what the last one held is freed."""
+        address = self.address
+        self.valid_until = 0
+        self.lease = await self._control.call("register", lambda: self._control.mgmt.register(self._node, address))
+        self._told = NodeState.ONLINE
+        log.info("registered address=%s epoch=%d", address, self.lease.epoch)
+        return self.lease
+
+    async def register_again(self, lost: Lease) -> None:
+        """Replace a lost lease, unless another task has done so already."""
+        async with self._registering:
+            if self.lease == lost:
+                log.warning("lease lost, registering again address=%s", self.address)
+                await self.register()
+
+    async def heartbeats(self, *, registers_again: bool = False) -> AsyncIterator[NodeState]:
+        """Renew the lease for ever; yields, after each renewal, what the node is asked to be.
+
+        A lost lease raises LeaseLost, so that the role drops what it holds; with `registers_again` it is replaced
+        instead, for a role that holds nothing by it or learns of the loss from its own calls.
+        """
+        while True:
+            lease = self.lease
+            try:
+                if await self._beat(lease):
+                    yield self.asked
+            except LeaseLost:
+                if not registers_again:
+                    raise
+                await self.register_again(lease)
+                continue
+            await asyncio.sleep(self._settings.heartbeat)
+
+    async def release(self) -> None:
+        """Give back everything that is held, known to the role or not, and take a new lease."""
+        async with self._registering:
+            lease = self.lease
+            await self._control.call("tell", lambda: self._control.mgmt.tell(lease, NodeState.OFFLINE))
+            await self.register()
+
+    async def drain(self) -> bool:
+        """Tell the control plane that this node finishes its work; False: it could not be told in time."""
+        return await self._tell_before_leaving(NodeState.DRAINING)
+
+    async def leave(self) -> None:
+        """Give everything back. A control plane that does not hear of it finds out when the lease ends."""
+        await self._tell_before_leaving(NodeState.OFFLINE)
+        log.info("left address=%s", self.address)
+
+    async def _beat(self, lease: Lease) -> bool:
+        began = self._clock.now()
+        try:
+            asked = await self._control.call("heartbeat", lambda: self._control.mgmt.heartbeat(lease))
+        except LeaseLost:
+            raise
+        except Exception:
+            # The work goes on; if heartbeats keep failing, the lease ends by itself.
+            log.exception("heartbeat failed address=%s", self.address)
+            return False
+        self.valid_until = began + round(self._settings.lease * 1000)
+        await self._obey(lease, asked)
+        return True
+
+    async def _obey(self, lease: Lease, asked: NodeState) -> None:
+        if self._told in (NodeState.DRAINING, NodeState.OFFLINE):
+            return
+        if asked is NodeState.DRAINING:
+            self.drain_requested.set()
+            return
+        self.asked = asked
+        if asked is not self._told:
+            log.info("asked to be %s", asked)
+            await self._control.call_or_log("tell", lambda: self._control.mgmt.tell(lease, asked))
+            self._told = asked
+
+    async def _tell_before_leaving(self, state: NodeState) -> bool:
+        if self._told is NodeState.OFFLINE:
+            return False
+        lease, self._told = self.lease, state
+        try:
+            async with asyncio.timeout(TELL_SECONDS):
+                await self._control.call("tell", lambda: self._control.mgmt.tell(lease, state))
+        except (WeftError, TimeoutError) as error:
+            log.warning("control plane was not told that %s is %s reason=%s", self.address, state, error)
+            return False
+        return True

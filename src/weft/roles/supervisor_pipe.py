@@ -1,0 +1,61 @@
+"""How a role notices that its supervisor is gone: a pipe whose writing end only the supervisor holds.
+
+The operating system closes that end when the supervisor dies, however it dies. Nothing is ever written.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, MutableMapping
+from threading import Thread
+from typing import Final
+
+log = logging.getLogger(__name__)
+
+SUPERVISOR_FD: Final = "_WEFT_SUPERVISOR_FD"
+"""Names the reading end in a role's environment. Absent: somebody runs the role by hand."""
+
+
+class SupervisorPipe:
+    """The supervisor's side; the pipe is closed with the process."""
+
+    def __init__(self) -> None:
+        self.reading, self._writing = os.pipe()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a role needs to find its end; it must also be given the descriptor `reading`."""
+        return {SUPERVISOR_FD: str(self.reading)}
+
+    def close(self) -> None:
+        """Tell every role that is left that its supervisor is gone."""
+        os.close(self._writing)
+        os.close(self.reading)
+
+
+def watch_supervisor(environment: MutableMapping[str, str], on_gone: Callable[[], None]) -> None:
+    """Call `on_gone`, in a thread, when the supervisor named by `environment` is gone; without one, never.
+
+    The variable is taken out of `environment`: it is not meant for processes that the role starts.
+    """
+    named = environment.pop(SUPERVISOR_FD, "")
+    if not named:
+        return
+    try:
+        descriptor = int(named)
+        os.set_inheritable(descriptor, False)
+    except (ValueError, OSError) as error:
+        log.warning("supervisor not watched: %s=%s is no open descriptor (%s)", SUPERVISOR_FD, named, error)
+        return
+    Thread(target=_wait, args=(descriptor, on_gone), name="weft-supervisor", daemon=True).start()
+
+
+def _wait(descriptor: int, on_gone: Callable[[], None]) -> None:
+    try:
+        while os.read(descriptor, 1):
+            pass
+    except OSError as error:
+        log.warning("supervisor no longer watched reason=%s", error)
+        return
+    on_gone()

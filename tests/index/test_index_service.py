@@ -1,0 +1,345 @@
+"""The index process in one process: it builds, dispatches and beats, and survives what its control plane does to it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from built_world import SETTINGS, World
+
+from weft.config.index_sections import MgmtSettings
+from weft.errors import MgmtError, MgmtUnavailable, StoreError
+from weft.index.service import IndexResources, IndexService
+from weft.linkindex.verify import verify
+from weft.mgmt.memory import MemoryMgmt
+from weft.mgmt.values import NodeState, NodeType, Site
+from weft.roles.calls import ControlPlane
+from weft.roles.lease import LeaseKeeper
+from weft.roles.stop import StopRequest
+
+ADDRESS = "index@test"
+SOON = 20.0
+
+
+class TestedMgmt(MemoryMgmt):
+    """Counts calls, and fails the way a test asks for."""
+
+    __test__ = False
+    beats = 0
+    takes = 0
+    is_away = False
+    refused: str = ""
+    loses_answer = False
+
+    def heartbeat(self, lease):
+        if lease.address == ADDRESS:
+            self.beats += 1
+        return super().heartbeat(lease)
+
+    def take_crawled(self, builder, most=5):
+        self.takes += 1
+        chunks = super().take_crawled(builder, most)
+        if chunks and self.loses_answer:
+            self.loses_answer = False
+            raise MgmtUnavailable("the connection broke after the commit")
+        return chunks
+
+    def built(self, builder, chunk, attempt):
+        self._fail("built")
+        return super().built(builder, chunk, attempt)
+
+    def reopen(self, wanted):
+        self._fail("reopen")
+        return super().reopen(wanted)
+
+    def _fail(self, call: str) -> None:
+        if self.is_away:
+            raise MgmtUnavailable("the database went away")
+        if self.refused == call:
+            raise MgmtError(f"{call} is refused")
+
+
+class Running:
+    """An index service over a world whose pages a test fetches by saying what came back."""
+
+    def __init__(self, place: Path, **settings: float) -> None:
+        self.world = World(place)
+        self.world.mgmt = self.mgmt = TestedMgmt(self.world.clock)
+        self.mgmt.set_sites([Site(name="*", scope="any")])
+        self.world.crawler = self.mgmt.register(NodeType.CRAWLER, "crawler")
+        self.world.dispatcher._mgmt = self.mgmt
+        self.facts: list[dict[str, Any]] = []
+        self.builds = 0
+        self.is_building, self.may_build = threading.Event(), threading.Event()
+        self.may_build.set()
+        self._build, self.world.builder.build = self.world.builder.build, self._slow_build  # type: ignore[method-assign]
+        control = ControlPlane(self.mgmt)
+        settings = {"heartbeat": 0.02, "lease": 10.0, **settings}
+        self.keeper = LeaseKeeper(control, NodeType.INDEX_BUILDER, ADDRESS, MgmtSettings(**settings))
+        self.service = IndexService(
+            IndexResources(
+                control=control,
+                keeper=self.keeper,
+                builder=self.world.builder,
+                dispatcher=self.world.dispatcher,
+                settings=SETTINGS,
+                clock=self.world.clock,
+                write_status=self.facts.append,
+            )
+        )
+        self.stop = StopRequest()
+        self.work: asyncio.Task[None]
+
+    def _slow_build(self, chunks, scope):
+        self.is_building.set()
+        assert self.may_build.wait(SOON)
+        self.builds += 1
+        return self._build(chunks, scope)
+
+    @property
+    def node(self):
+        (found,) = [node for node in self.mgmt.nodes() if node.address == ADDRESS]
+        return found
+
+    def chunks(self, task: str) -> int:
+        return self.mgmt.counts().chunks[task]
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(SOON):
+            while not condition():
+                assert not self.work.done(), f"the service ended by itself: {self.work}"
+                await asyncio.sleep(0.005)
+
+    async def beats(self, count: int) -> None:
+        wanted = self.mgmt.beats + count
+        await self.until(lambda: self.mgmt.beats >= wanted)
+
+    async def begin_slow_build(self) -> None:
+        """Return while the first page is being built."""
+        self.may_build.clear()
+        self.world.fetch("https://a.com/", PAGE)
+        await self.until(self.is_building.is_set)
+
+
+PAGE = '<title>Home</title><a href="/one">one</a><a href="/two">two</a>'
+
+
+@asynccontextmanager
+async def running(place: Path, **settings: float) -> AsyncIterator[Running]:
+    run = Running(place, **settings)
+    run.work = asyncio.create_task(run.service.run(run.stop))
+    try:
+        yield run
+    finally:
+        run.may_build.set()
+        run.stop.ask("the test is over")
+        await asyncio.wait_for(asyncio.shield(run.work), SOON)
+    assert verify(run.world.store, "all", place).differences == 0
+
+
+def test_what_was_crawled_is_built_and_what_it_links_to_is_handed_out(tmp_path):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            run.world.fetch("https://a.com/", PAGE)
+            await run.until(lambda: run.chunks("built") == 1)
+            await run.until(lambda: run.mgmt.counts().links["pending"] == 2)
+            assert run.world.answers.page("https://a.com/").title == "Home"
+            await run.until(lambda: run.facts[-1]["pages"] == 1 and run.facts[-1]["idle"])
+        assert run.facts[-1]["ended"]
+        assert run.node.state is NodeState.OFFLINE
+
+    asyncio.run(story())
+
+
+def test_it_beats_and_tells_its_status_while_a_build_takes_long(tmp_path):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            await run.begin_slow_build()
+            told = len(run.facts)
+            await run.beats(3)
+            await run.until(lambda: len(run.facts) > told)
+            assert run.chunks("building") == 1
+            run.may_build.set()
+            await run.until(lambda: run.chunks("built") == 1)
+
+    asyncio.run(story())
+
+
+def test_a_lease_lost_during_a_build_costs_nothing(tmp_path):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            await run.begin_slow_build()
+            lost = run.keeper.lease
+            run.mgmt.register(NodeType.INDEX_BUILDER, ADDRESS)  # somebody takes our name
+            await run.until(lambda: run.keeper.lease != lost)
+            assert run.chunks("building") == 0, "given back with the lease"
+            run.may_build.set()
+            await run.until(lambda: run.chunks("built") == 1)
+            assert run.builds == 2
+            assert run.service.tally.pages == 1, "the marker told that it was loaded"
+
+    asyncio.run(story())
+
+
+def test_a_lost_lease_that_a_call_finds_first_is_replaced_too(tmp_path):
+    async def story() -> None:
+        async with running(tmp_path, heartbeat=100.0, lease=200.0) as run:
+            await run.until(lambda: run.mgmt.beats == 1)
+            lost = run.keeper.lease
+            run.mgmt.register(NodeType.INDEX_BUILDER, ADDRESS)
+            run.world.fetch("https://a.com/", PAGE)
+            await run.until(lambda: run.chunks("built") == 1)
+            assert run.keeper.lease != lost
+
+    asyncio.run(story())
+
+
+def test_while_paused_nothing_is_built_or_handed_out(tmp_path):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            await run.until(lambda: run.mgmt.beats)
+            run.mgmt.ask(run.node.id, NodeState.PAUSED)
+            await run.until(lambda: run.node.state is NodeState.PAUSED)
+            run.world.fetch("https://a.com/", PAGE)
+            await run.until(lambda: not run.service._may_work.is_set())
+            takes = run.mgmt.takes
+            await run.beats(10)
+            assert run.chunks("crawled") == 1
+            assert run.mgmt.takes <= takes + 1, "a step that had begun may end"
+            assert not run.facts[-1]["idle"], "a crawl is not over while somebody pauses it"
+            run.mgmt.ask(run.node.id, NodeState.ONLINE)
+            await run.until(lambda: run.chunks("built") == 1)
+            await run.until(lambda: run.node.state is NodeState.ONLINE)
+
+    asyncio.run(story())
+
+
+def test_a_pause_outlives_a_restart_and_stopping_builds_nothing_then(tmp_path):
+    async def story() -> None:
+        run = Running(tmp_path)
+        lease = run.mgmt.register(NodeType.INDEX_BUILDER, ADDRESS)
+        run.mgmt.ask(lease.node, NodeState.PAUSED)
+        run.world.fetch("https://a.com/", PAGE)
+        run.work = asyncio.create_task(run.service.run(run.stop))
+        await run.until(lambda: run.node.state is NodeState.PAUSED)
+        await run.beats(3)
+        run.stop.ask("the test is over")
+        await asyncio.wait_for(run.work, SOON)
+        assert (run.builds, run.chunks("crawled")) == (0, 1)
+
+    asyncio.run(story())
+
+
+def test_asked_to_drain_it_builds_what_was_crawled_and_leaves(tmp_path):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            await run.begin_slow_build()
+            run.world.fetch("https://b.com/", PAGE)
+            run.mgmt.ask(run.node.id, NodeState.DRAINING)
+            await run.until(lambda: run.node.state is NodeState.DRAINING)
+            run.may_build.set()
+            await asyncio.wait_for(asyncio.shield(run.work), SOON)
+            assert run.chunks("built") == 2
+            assert run.node.state is NodeState.OFFLINE
+
+    asyncio.run(story())
+
+
+def test_a_chunk_that_is_built_while_the_control_plane_is_away_is_reported_in_the_end(tmp_path, caplog):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            await run.begin_slow_build()
+            run.mgmt.is_away = True
+            run.may_build.set()
+            await run.until(lambda: "control plane unavailable, repeating call=built" in caplog.text)
+            assert run.chunks("building") == 1
+            run.mgmt.is_away = False
+            await run.until(lambda: run.chunks("built") == 1)
+            assert run.builds == 1
+            assert "control plane available again call=built" in caplog.text
+
+    asyncio.run(story())
+
+
+def test_stopping_does_not_wait_for_a_control_plane_that_is_away(tmp_path, monkeypatch):
+    monkeypatch.setattr("weft.roles.lease.TELL_SECONDS", 0.2)
+
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            await run.begin_slow_build()
+            run.mgmt.is_away = True
+            run.mgmt.tell = lambda lease, state: run.mgmt._fail("tell")  # type: ignore[method-assign]
+            run.may_build.set()
+            run.stop.ask("the test is over")
+            await asyncio.wait_for(asyncio.shield(run.work), 5)
+            assert run.chunks("building") == 1, "the next registration frees it"
+            run.mgmt.is_away = False
+
+    asyncio.run(story())
+
+
+def test_chunks_whose_answer_was_lost_are_not_held_for_ever(tmp_path):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            run.mgmt.loses_answer = True
+            run.world.fetch("https://a.com/", PAGE)
+            await run.until(lambda: run.chunks("built") == 1)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(("call", "page"), [("built", "<title>No links</title>"), ("reopen", PAGE)])
+def test_a_refused_call_is_logged_and_the_work_goes_on(tmp_path, caplog, call, page):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            run.mgmt.refused = call
+            run.world.fetch("https://a.com/", page)
+            await run.until(lambda: f"{call} is refused" in caplog.text)
+            run.world.fetch("https://b.com/", page)
+            await run.until(lambda: run.service.tally.pages == 2)
+
+    asyncio.run(story())
+
+
+def test_a_chunk_that_cannot_be_built_holds_up_no_other(tmp_path):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            build = run._build
+
+            def fail_for_one(chunks, scope):
+                if any(link.url == "https://bad.com/" for chunk in chunks for link in chunk.links):
+                    raise StoreError("store", "cannot take it")
+                return build(chunks, scope)
+
+            run._build = fail_for_one
+            await run.begin_slow_build()
+            run.world.fetch("https://bad.com/", PAGE)
+            run.world.fetch("https://good.com/", PAGE)
+            run.may_build.set()
+            await run.until(lambda: (run.chunks("built"), run.chunks("error")) == (2, 1))
+
+    asyncio.run(story())
+
+
+def test_stopped_at_once_it_finishes_only_the_build_in_hand(tmp_path):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            await run.begin_slow_build()
+            run.world.fetch("https://b.com/", PAGE)
+            run.stop.ask("once")
+            await run.until(lambda: run.node.state is NodeState.DRAINING)
+            run.stop.ask("twice")
+            await asyncio.sleep(0.05)
+            assert not run.work.done(), "the store must not be closed below the build"
+            run.may_build.set()
+            await asyncio.wait_for(asyncio.shield(run.work), SOON)
+            assert run.builds == 1
+            assert run.chunks("built") == 0
+            assert run.node.state is NodeState.OFFLINE
+
+    asyncio.run(story())
