@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mgmt.engines import engine, mgmt, postgres_server, postgres_url  # noqa: F401 - fixtures
+from support.mgmt_engines import engine, mgmt, postgres_server, postgres_url  # noqa: F401 - fixtures
+
+# Programs that tests start import `support` too.
+os.environ["PYTHONPATH"] = str(Path(__file__).parent)
 
 settings.register_profile("quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites import suite_file
+from support.suites import suite_file
 from weft.addresses.deny import is_refused
 from weft.addresses.ip_key import ip_key
 from weft.addresses.rules import AddressRules

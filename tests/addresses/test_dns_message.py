@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from name_server import AAAA, CNAME, NXDOMAIN, A, Asked, Reply, a, encoded_name, zone_end
 
+from support.name_server import AAAA, CNAME, NXDOMAIN, A, Asked, Reply, a, encoded_name, zone_end
 from weft.addresses.dns_exchange import system_servers
 from weft.addresses.dns_message import NotDns, Question, RecordType, decode, is_answer
 

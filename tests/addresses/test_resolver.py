@@ -6,9 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from name_server import AAAA, NXDOMAIN, REFUSED, SERVFAIL, A, Asked, NameServer, Reply, a, zone_end
-from resolving import NOW, against, resolved, settings_for
 
+from support.name_server import AAAA, NXDOMAIN, REFUSED, SERVFAIL, A, Asked, NameServer, Reply, a, zone_end
+from support.resolving import NOW, against, resolved, settings_for
 from weft.addresses.resolver import Failure, Resolved, Resolver
 from weft.clock import ManualClock
 from weft.config.text_table import TextTable

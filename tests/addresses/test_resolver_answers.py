@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from name_server import (
+
+from support.name_server import (
     AAAA,
     CNAME,
     SERVFAIL,
@@ -19,8 +20,7 @@ from name_server import (
     silent_port,
     zone_end,
 )
-from resolving import NOW, against, resolved, run, settings_for
-
+from support.resolving import NOW, against, resolved, run, settings_for
 from weft.addresses.resolver import Failure, Resolved, Resolver
 from weft.clock import ManualClock
 

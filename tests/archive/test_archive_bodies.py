@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites import suite_file
+from support.suites import suite_file
 from weft.archive.chunked import MOST_CHUNKS, dechunked
 from weft.archive.decode import BodyRefused, DecodeLimits, decode, decode_beginning, decoded_size
 from weft.archive.http_message import parse_head, split_head

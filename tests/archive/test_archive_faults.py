@@ -10,14 +10,13 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 from random import Random
 
 import pytest
-from exchanges import exchange
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.exchanges import exchange
 from weft import failpoints
 from weft.archive.cdxj import Position
 from weft.archive.faults import ArchiveUnwritable, RecordUnreadable
@@ -126,9 +125,8 @@ def test_a_writer_killed_at_any_moment_leaves_what_it_acknowledged(tmp_path):
     program = textwrap.dedent(
         f"""
         import sys
-        sys.path.insert(0, {str(Path(__file__).parent)!r})
         from pathlib import Path
-        from exchanges import exchange
+        from support.exchanges import exchange
         from weft.archive.writer import ArchiveWriter
         writer = ArchiveWriter(Path({str(tmp_path)!r}))
         for number in range(100_000):

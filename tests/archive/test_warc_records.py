@@ -9,12 +9,12 @@ import re
 from random import Random
 
 import pytest
-from exchanges import exchange
 from fastwarc.warc import ArchiveIterator as FastIterator
 from hypothesis import given
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
+from support.exchanges import exchange
 from weft.archive.reading import read_record
 from weft.archive.records import LARGE
 from weft.archive.writer import ArchiveOptions, ArchiveWriter

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import one_sentence, weft
+from support.weft_command import one_sentence, weft
 from weft.cli.main import COMMANDS
 from weft.store.api import Batch
 from weft.store.rocksdb import RocksStore

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from commands import one_sentence, weft
-from mgmt.engines import Server
+from support.mgmt_engines import Server
+from support.weft_command import one_sentence, weft
 from weft.mgmt.api import Mgmt
 from weft.mgmt.postgres import PostgresMgmt
 from weft.mgmt.sqlite import SqliteMgmt

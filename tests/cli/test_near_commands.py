@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import weft
+from support.weft_command import weft
 from weft.config.index_sections import IndexSettings
 from weft.dispatcher.records import LinkRecord, Place
 from weft.dispatcher.work import LinkRound

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mgmt.engines import Engine
+from support.mgmt_engines import Engine
 from weft.errors import LeaseLost, MgmtError, TransitionRefused
 from weft.mgmt.api import Mgmt
 from weft.mgmt.relations import DOCUMENTED, RELATIONS

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import one_sentence, weft
+from support.weft_command import one_sentence, weft
 from weft.demo.web.definition.world import make_world
 from weft.demo.web.log import plan_of
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from raw_client import Connection, get
 
+from support.raw_client import Connection, get
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES, Profile
 from weft.demo.web.fates import Fate

@@ -9,8 +9,8 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 import pytest
-from raw_client import AGENT, Answer, Connection, get
 
+from support.raw_client import AGENT, Answer, Connection, get
 from weft.config.index_sections import UrlSettings
 from weft.demo.web.definition.kinds import Kind
 from weft.demo.web.definition.plan import WebPlan

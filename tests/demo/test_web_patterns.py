@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from raw_client import get
 
+from support.raw_client import get
 from weft.config.index_sections import UrlSettings
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.patterns.catalogue import BY_HOST, PATTERNS

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from zlib import decompressobj
 
 import pytest
-from raw_client import Connection, get
 
+from support.raw_client import Connection, get
 from weft.demo.web.answering.hostile import BOMB_BYTES
 from weft.demo.web.definition.hosts import Host
 from weft.demo.web.definition.kinds import ERRORS, Kind

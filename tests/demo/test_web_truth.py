@@ -10,8 +10,8 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 import lxml.html
 import pytest
 from lxml import etree
-from raw_client import Answer, get
 
+from support.raw_client import Answer, get
 from weft.config.index_sections import UrlSettings
 from weft.demo.web.definition.kinds import Kind
 from weft.demo.web.definition.plan import WebPlan

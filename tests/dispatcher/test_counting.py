@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from dispatcher_world import CrawlWorld, place_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.dispatcher_world import CrawlWorld, place_of
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.discover import Discovery
 from weft.dispatcher.records import Place

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dispatcher_world import RULES, CrawlWorld, place_of
-
+from support.dispatcher_world import RULES, CrawlWorld, place_of
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher import entered
 from weft.dispatcher.records import Place

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dispatcher_world import CountingStore
 
+from support.dispatcher_world import CountingStore
 from weft.clock import ManualClock
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.iterate import Dispatcher, Step

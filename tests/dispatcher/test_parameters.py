@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from parameter_learning import HOUR, NEVER_SAMPLED, RULES, Learning
 
-from commands import weft
+from support.parameter_learning import HOUR, NEVER_SAMPLED, RULES, Learning
+from support.weft_command import weft
 from weft.dispatcher.parameters.learning import ParameterRound
 from weft.dispatcher.records import Place
 from weft.dispatcher.results import Kind

@@ -7,8 +7,8 @@ import resource
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parameter_learning import Learning
 
+from support.parameter_learning import Learning
 from weft.dispatcher.parameters import evidence as bounds
 from weft.dispatcher.parameters import storage, votes
 from weft.dispatcher.parameters.evidence import Observation, PathEvidence, observe

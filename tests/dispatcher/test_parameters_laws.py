@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parameter_learning import NEVER_SAMPLED, Learning
 
+from support.parameter_learning import NEVER_SAMPLED, Learning
 from weft.dispatcher.parameters import evidence as bounds
 from weft.dispatcher.parameters import storage, votes
 from weft.dispatcher.parameters.evidence import Observation, PathEvidence, observe

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from rules import crawl_all, crawl_pairwise
 from rules_simulation import MOST, SETTINGS, Simulation, simulate

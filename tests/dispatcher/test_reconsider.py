@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from dispatcher_world import CountingStore, CrawlWorld, place_of
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from support.dispatcher_world import CountingStore, CrawlWorld, place_of
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher import reconsider, referenced, said
 from weft.dispatcher.discover import Found, refusal_of

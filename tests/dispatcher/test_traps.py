@@ -11,7 +11,7 @@ from fastwarc import ArchiveIterator, WarcRecordType
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites import suite_file
+from support.suites import suite_file
 from weft.clock import ManualClock
 from weft.config.crawl_sections import DispatcherSettings, LimitsSettings
 from weft.dispatcher.discover import Discovery, Found

@@ -19,11 +19,11 @@ from typing import NamedTuple
 import duckdb
 import pyarrow.parquet
 import pytest
-import versions
-from exported import small_blocks
-from versions import REFERENCES, RULES, URLS, store_of
 
-from commands import one_sentence, weft
+from support import page_versions as versions
+from support.exported_rows import small_blocks
+from support.page_versions import REFERENCES, RULES, URLS, store_of
+from support.weft_command import one_sentence, weft
 from weft.cli.export_progress import ExportProgress
 from weft.cli.main import main
 from weft.config.index_sections import IndexSettings

@@ -11,10 +11,10 @@ from typing import Any
 import duckdb
 import pyarrow.parquet
 import pytest
-from exported import DAY, index_of, page, rows_of, small_blocks
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.exported_rows import DAY, index_of, page, rows_of, small_blocks
 from weft import __version__
 from weft.export import formats
 from weft.export.columns import FIELDS, Kind

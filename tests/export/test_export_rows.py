@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from exported import DAY, RULES, Row, index_of, page, rows_of, small_blocks
 from hypothesis import given
 from hypothesis import strategies as st
-from small_webs import naive_cells
-from webs import histories, newest_pages
 
+from support.exported_rows import DAY, RULES, Row, index_of, page, rows_of, small_blocks
+from support.random_webs import histories, newest_pages
+from support.small_webs import naive_cells
 from weft.answers.index import Index
 from weft.answers.objects import moment
 from weft.errors import NotKnown, UsageError, WeftError

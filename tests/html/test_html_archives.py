@@ -4,7 +4,7 @@ import pytest
 from fastwarc import ArchiveIterator, WarcRecordType
 from selectolax.lexbor import LexborHTMLParser
 
-from suites import suite_file
+from support.suites import suite_file
 from weft.html import parse_page
 from weft.html.links import ASCII_SPACE
 

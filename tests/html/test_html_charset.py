@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites import suite_file
+from support.suites import suite_file
 from weft.html import parse_page
 
 # The encoding is written by a script of the page, and weft runs none.

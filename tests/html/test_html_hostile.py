@@ -4,13 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import hostile_pages
 import msgspec
 import pytest
-from html_pieces import pages
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support import hostile_pages
+from support.html_pieces import pages
 from weft.html import ParsedPage, parse_page
 
 PROGRAM = Path(hostile_pages.__file__)

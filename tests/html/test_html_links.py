@@ -1,9 +1,9 @@
 """Links as they are written: which elements make one, with what words, marked how."""
 
 import pytest
-from html_pieces import link_anchors, pages
 from hypothesis import given
 
+from support.html_pieces import link_anchors, pages
 from weft.config.crawl_sections import LimitsSettings
 from weft.html import FoundLink, parse_page
 

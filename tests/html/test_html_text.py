@@ -1,9 +1,9 @@
 """The visible text: words stay whole, blocks stay apart, what is not seen is not there."""
 
 import pytest
-from html_pieces import pages, visible_lines
 from hypothesis import given
 
+from support.html_pieces import pages, visible_lines
 from weft.config.crawl_sections import LimitsSettings
 from weft.html import parse_page
 

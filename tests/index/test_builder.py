@@ -8,8 +8,8 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from built_world import RULES, SETTINGS, World
 
+from support.built_world import RULES, SETTINGS, World
 from weft.dispatcher.scope import Scope
 from weft.errors import NotKnown
 from weft.index import handlers, markers

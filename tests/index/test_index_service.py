@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from built_world import SETTINGS, World
 
+from support.built_world import SETTINGS, World
 from weft.config.index_sections import MgmtSettings
 from weft.errors import MgmtError, MgmtUnavailable, StoreError
 from weft.index.service import IndexResources, IndexService
 from weft.linkindex.verify import verify
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import NodeState, NodeType, Site
+from weft.mgmt.values import NodeState, NodeType
+from weft.model.site import Site
 from weft.roles.calls import ControlPlane
 from weft.roles.lease import LeaseKeeper
 from weft.roles.stop import StopRequest

@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from built_world import World
 
+from support.built_world import World
 from weft.answers.objects import FoldedItem
 from weft.store.tables import Table
 

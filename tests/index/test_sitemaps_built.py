@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from built_world import SETTINGS, World
 
+from support.built_world import SETTINGS, World
 from weft.dispatcher.lastmods import Claim, Lastmods, Trust
 from weft.dispatcher.records import LinkRecord, Place
 from weft.dispatcher.results import Fetched, Kind, after_fetch

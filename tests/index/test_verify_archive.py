@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from built_world import RULES, World
 
+from support.built_world import RULES, World
 from weft.config import Settings
 from weft.config.index_sections import IndexSettings
 from weft.index.archived import ArchiveReader, reading_again

@@ -11,8 +11,8 @@ from fastwarc.warc import ArchiveIterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intake import warcs
-from suites import suite_file
+from support import warcs
+from support.suites import suite_file
 from weft.intake.archives import Archive
 from weft.intake.files import Source, expand
 from weft.intake.position import BEGINNING, SourceDamaged

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from intake import warcs
-from suites import suites_folder
+from support import warcs
+from support.suites import suites_folder
 from weft.config.crawl_sections import LimitsSettings
 from weft.intake.files import expand
 from weft.intake.parsers import Answered

@@ -7,8 +7,8 @@ import brotli
 import pytest
 import zstandard
 
-from intake import warcs
-from suites import suite_file
+from support import warcs
+from support.suites import suite_file
 from weft.config.crawl_sections import LimitsSettings
 from weft.intake.records import ArchiveRecord, PageRefused, Reason
 from weft.intake.responses import RecordReader

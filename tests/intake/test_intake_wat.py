@@ -6,8 +6,8 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 
 import pytest
 
-from intake import warcs
-from suites import suite_file
+from support import warcs
+from support.suites import suite_file
 from weft.config.crawl_sections import LimitsSettings
 from weft.intake.archives import Archive
 from weft.intake.files import expand

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from intake import warcs
+from support import warcs
 from weft.config.crawl_sections import LimitsSettings
 from weft.intake.messages import decode_answer, encode_answer
 from weft.intake.parsers import LANGUAGE, EarlyHere, orders_for
@@ -145,8 +145,8 @@ def test_a_file_in_the_current_directory_takes_no_modules_place(tmp_path, monkey
 
 PARENT = """
 import sys, time
-sys.path.insert(0, {tests!r})
-from intake import test_intake_workers as tests
+sys.path.insert(0, {folder!r})
+import test_intake_workers as tests
 with tests.workers(count=2, seconds=600) as parsing:
     parsing.give(tests.task(tests.response(1))).take()
     for number in range(2):
@@ -159,7 +159,7 @@ with tests.workers(count=2, seconds=600) as parsing:
 
 
 def test_workers_die_with_their_parent_even_while_they_parse():
-    code = PARENT.format(tests=str(Path(__file__).parent.parent))
+    code = PARENT.format(folder=str(Path(__file__).parent))
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
         started = [int(child) for child in parent.stdout.readline().split()]
         assert len(started) == 2

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_webs import SAMPLE, naive_cells, page, put_pages, webs
 
+from support import million_links
+from support.small_webs import SAMPLE, naive_cells, page, put_pages, webs
 from weft.linkindex import keys
 from weft.linkindex.batch import PagesMoved, PageUnreadable, expected_cells
 from weft.linkindex.loaded import LoadedPage
@@ -224,7 +225,7 @@ def test_a_huge_row_is_never_held_whole(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_million_links_stay_within_memory(tmp_path: Path) -> None:
     """In a process of its own, so that nothing else has grown it before."""
-    program = Path(__file__).with_name("million_links.py")
+    program = Path(million_links.__file__)
     done = subprocess.run(
         [sys.executable, str(program), str(tmp_path)], capture_output=True, text=True, check=False, timeout=900
     )

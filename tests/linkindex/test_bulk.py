@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_webs import SAMPLE, page
-from webs import RULES, histories
 
+from support.random_webs import RULES, histories
+from support.small_webs import SAMPLE, page
 from weft.clock import ManualClock
 from weft.config.index_sections import IndexSettings
 from weft.errors import UsageError
@@ -118,7 +117,7 @@ def test_notes_are_written_in_the_same_step_and_a_reader_sees_all_or_nothing(tmp
 BUILDING = """
 import sys
 from pathlib import Path
-from small_webs import SAMPLE
+from support.small_webs import SAMPLE
 from weft import failpoints
 from weft.config.index_sections import IndexSettings
 from weft.linkindex.bulk import BulkBuild
@@ -134,8 +133,7 @@ build.finish({}, now=5)
 @pytest.mark.parametrize(("point", "is_built"), [("before", False), ("after", True)])
 def test_a_kill_leaves_the_store_empty_or_whole(tmp_path: Path, point: str, is_built: bool) -> None:
     command = [sys.executable, "-c", BUILDING, str(tmp_path), f"store.ingest.{point}:1:kill"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    assert subprocess.run(command, check=False, env=environment).returncode == -9
+    assert subprocess.run(command, check=False).returncode == -9
     with RocksStore(tmp_path / "store") as store:
         assert is_empty(store) != is_built
         if not is_built:

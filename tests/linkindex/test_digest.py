@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_webs import SAMPLE, naive_cells, put_pages, webs
 
+from support.small_webs import SAMPLE, naive_cells, put_pages, webs
 from weft.linkindex import keys
 from weft.linkindex.digest import digest
 from weft.linkindex.loaded import LoadedPage

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from webs import RULES, Buckets, histories, newest_pages
 
+from support.random_webs import RULES, Buckets, histories, newest_pages
 from weft.answers.index import Index
 from weft.clock import ManualClock
 from weft.config.index_sections import IndexSettings

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_webs import SAMPLE, naive_cells, page, put_pages, webs
 
+from support.small_webs import SAMPLE, naive_cells, page, put_pages, webs
 from weft.errors import BatchRefused
 from weft.linkindex import keys
 from weft.linkindex.derived import held_cells

@@ -8,8 +8,8 @@ from unittest.mock import Mock
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_webs import SAMPLE, naive_cells, page, put_pages
 
+from support.small_webs import SAMPLE, naive_cells, page, put_pages
 from weft.linkindex import keys
 from weft.linkindex import verify as verifying
 from weft.linkindex.verify import Difference, Verification, differences, verify

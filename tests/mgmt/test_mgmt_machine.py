@@ -8,8 +8,8 @@ from pathlib import Path
 from hypothesis import settings
 from hypothesis.stateful import invariant, run_state_machine_as_test
 
-from mgmt.audit import audit
-from mgmt.mgmt_machine import Machine
+from support.mgmt_audit import audit
+from support.mgmt_machine import Machine
 from weft.clock import ManualClock
 from weft.mgmt.api import Mgmt
 from weft.mgmt.sqlite import SqliteMgmt

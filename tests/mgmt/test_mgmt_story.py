@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mgmt.engines import Engine
+from support.mgmt_engines import Engine
 from weft.mgmt.api import Mgmt
 from weft.mgmt.story import BUILDER, CRAWLER, SERVER, story
 

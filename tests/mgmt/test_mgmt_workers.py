@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 
-from mgmt.audit import audit
+from support.mgmt_audit import audit
 from weft.errors import LeaseLost
 from weft.mgmt.postgres import PostgresMgmt
 from weft.mgmt.sql.mgmt import SqlMgmt

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from hypothesis.stateful import invariant, run_state_machine_as_test
 
-from mgmt.audit import audit
-from mgmt.breaking_proxy import BreakingProxy
-from mgmt.engines import Server
-from mgmt.mgmt_machine import Machine
+from support.breaking_proxy import BreakingProxy
+from support.mgmt_audit import audit
+from support.mgmt_engines import Server
+from support.mgmt_machine import Machine
 from weft.clock import ManualClock
 from weft.config import load
 from weft.config.index_sections import MgmtSettings

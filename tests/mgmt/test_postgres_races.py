@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from mgmt.audit import audit
+from support.mgmt_audit import audit
 from weft.mgmt.postgres import PostgresMgmt
 from weft.mgmt.sql import links
 from weft.mgmt.sql.database import Row, Transaction

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mgmt.audit import audit
+from support.mgmt_audit import audit
 from weft.config import Settings
 from weft.errors import LeaseLost, MgmtError, MgmtForeign, MgmtUnavailable
 from weft.home import Home

@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hard_urls import STRIP, bases, hrefs, many, page_urls, plain_hrefs
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.hard_urls import STRIP, bases, hrefs, many, page_urls, plain_hrefs
 from weft.model.links import _ODD_CHARACTER, PageLinks, _Page, base_for_links, join_links
 from weft.model.url import LONGEST_INPUT, UrlFault, UrlRefused, UrlRules, resolve
 

@@ -5,8 +5,8 @@ import sys
 from resource import RUSAGE_SELF, getrusage
 
 import pytest
-from hard_urls import STRIP
 
+from support.hard_urls import STRIP
 from weft.errors import WeftError
 from weft.model.url import (
     LONGEST_INPUT,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from hard_urls import STRIP, after_scheme, hrefs, many, urls
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from support.hard_urls import STRIP, after_scheme, hrefs, many, urls
 from weft.model.url import PageUrl, Uri, UrlFault, UrlRefused, UrlRules, domain_of, url_of
 
 RULES = UrlRules(STRIP)

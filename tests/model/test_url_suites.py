@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from suites import suite_file
+from support.suites import suite_file
 from weft.model.domain import registrable_domain
 from weft.model.url import UrlFault, UrlRefused, UrlRules
 

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from three_ways import Held, Sent, crawl, imported, verified
 
+from support.three_ways import Held, Sent, crawl, imported, verified
 from weft.html import FoundLink
 from weft.linkindex.records import Doc, decode_page
 from weft.reading import body_types

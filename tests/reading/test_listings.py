@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites import suite_file
+from support.suites import suite_file
 from weft.archive.decode import BodyRefused, DecodeLimits
 from weft.reading.listing_entries import ListedUrl, lastmod_of, read_listing
 from weft.reading.listing_kinds import ListingKind, kind_of, unpacked

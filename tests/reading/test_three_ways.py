@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from three_ways import URL, Held, Sent, crawl, expected_by_archive, imported, verified
 
+from support.three_ways import URL, Held, Sent, crawl, expected_by_archive, imported, verified
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.records import decode_page
 from weft.store.tables import Table

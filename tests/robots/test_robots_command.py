@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import one_sentence, weft
+from support.weft_command import one_sentence, weft
 
 BODY = "User-agent: *\nDisallow: /private/\nAllow: /private/open$\nCrawl-delay: 2.5\nSitemap: https://a.com/s.xml\n"
 

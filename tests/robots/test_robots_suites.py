@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from suites import suite_file
+from support.suites import suite_file
 from weft.robots.file import is_product_token, parse
 from weft.robots.rules import Rules
 

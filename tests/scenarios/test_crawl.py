@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from crawling import RULES, check_against_the_truth, check_manners, check_proof, crawl, served_for, told
 
-from commands import one_sentence, weft
+from support.weft_command import one_sentence, weft
+from support.whole_crawl import RULES, check_against_the_truth, check_manners, check_proof, crawl, served_for, told
 from weft.demo.web.server.serving import Served
 from weft.demo.web.truth import Truth
 from weft.store.api import Batch

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crawling import check_against_the_truth, check_proof, crawl, served_for, told
-
+from support.whole_crawl import check_against_the_truth, check_proof, crawl, served_for, told
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES
 from weft.demo.web.log import RequestLine, read_log

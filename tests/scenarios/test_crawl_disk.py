@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from crawling import HURRY, served_for, told
-
-from commands import weft
+from support.weft_command import weft
+from support.whole_crawl import HURRY, served_for, told
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES
 

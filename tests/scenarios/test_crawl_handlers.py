@@ -7,9 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from crawling import SETS, served_for
-
-from commands import weft
+from support.weft_command import weft
+from support.whole_crawl import SETS, served_for
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES
 

@@ -11,7 +11,7 @@ from threading import Thread
 
 import pytest
 
-from commands import one_sentence, weft
+from support.weft_command import one_sentence, weft
 from weft.cli.crawl_facts import duration
 
 HOSTS = ("closed", "moved", "missing", "good", "busy", "dead")

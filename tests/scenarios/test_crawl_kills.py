@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from crawling import (
+
+from support.whole_crawl import (
     PLAN,
     SETS,
     check_against_the_truth,
@@ -24,7 +25,6 @@ from crawling import (
     role_processes,
     served_for,
 )
-
 from weft.demo.web.server.serving import Served
 from weft.roles.status_file import last_status
 

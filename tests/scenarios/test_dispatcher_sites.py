@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import weft
+from support.weft_command import weft
 from weft.clock import SystemClock
 from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.iterate import Dispatcher

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from commands import one_sentence, weft
+from support.weft_command import one_sentence, weft
 
 SAMPLE = [
     {"url": "https://a.com/page1", "links": [{"url": "https://c.com/", "text": "C"}, {"url": "https://b.com/"}]},

@@ -18,9 +18,9 @@ import brotli
 import pytest
 import zstandard
 
-from commands import one_sentence, weft
-from intake import warcs
-from suites import suite_file
+from support import warcs
+from support.suites import suite_file
+from support.weft_command import one_sentence, weft
 
 SMALL_ROUNDS = ("--set", "index.round_pages=20")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import one_sentence, weft
+from support.weft_command import one_sentence, weft
 
 
 @pytest.fixture

@@ -12,13 +12,14 @@ from random import Random
 
 import pytest
 
-from mgmt.audit import audit
-from mgmt.crawl_worker import open_database
-from mgmt.engines import Server
+from support import crawl_worker
+from support.crawl_worker import open_database
+from support.mgmt_audit import audit
+from support.mgmt_engines import Server
 from weft.mgmt.sql.mgmt import SqlMgmt
 from weft.mgmt.values import NewLink
 
-WORKER = Path(__file__).parents[1] / "mgmt" / "crawl_worker.py"
+WORKER = Path(crawl_worker.__file__)
 WORKERS = 3
 PATIENCE = 180
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from crawl_driving import Crawl, crawl_of, judged, wait_for
 
+from support.crawl_driving import Crawl, crawl_of, judged, wait_for
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import profile_with
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import weft as package
-from commands import weft
-from suites import suite_file
+from support.suites import suite_file
+from support.weft_command import weft
 from weft.model.url import UrlRules
 
 Graph = tuple[dict[str, str], dict[str, list[str]]]

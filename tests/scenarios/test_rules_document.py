@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import weft
+from support.weft_command import weft
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.log import RequestLine, read_log
 from weft.demo.web.server.serving import serving

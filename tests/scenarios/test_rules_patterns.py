@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from commands import weft
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
 from rules_crawled import crawl
 from rules_measuring import Measured
+from support.weft_command import weft
 from weft.demo.web.log import RequestLine, read_log
 from weft.demo.web.patterns.catalogue import PATTERNS
 from weft.demo.web.patterns.pattern import Pattern

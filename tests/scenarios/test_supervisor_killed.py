@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from crawling import (
+
+from support.whole_crawl import (
     SETS,
     check_against_the_truth,
     check_manners,
@@ -21,7 +22,6 @@ from crawling import (
     role_processes,
     served_for,
 )
-
 from weft.roles.status_file import last_status
 
 PATIENCE = 120.0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import weft as package
-from commands import weft
+from support.weft_command import weft
 from weft.config.index_sections import UrlSettings
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import Profile

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from crawl_driving import Crawl, crawl_of, judged, wait_for
 
+from support.crawl_driving import Crawl, crawl_of, judged, wait_for
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import profile_with
 from weft.mgmt.values import NodeState, NodeType

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import weft
+from support.weft_command import weft
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import profile_with
 from weft.demo.web.log import RequestLine, read_log

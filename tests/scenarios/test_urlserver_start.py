@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from crawl_driving import Crawl, crawl_of, wait_for
 
-from commands import one_sentence, weft
+from support.crawl_driving import Crawl, crawl_of, wait_for
+from support.weft_command import one_sentence, weft
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import profile_with
 

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from crawl_driving import Crawl, crawl_of, wait_for
-
+from support.crawl_driving import Crawl, crawl_of, wait_for
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import profile_with
 

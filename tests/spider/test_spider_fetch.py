@@ -8,10 +8,10 @@ import socket
 from pathlib import Path
 
 import pytest
-from spiders import fast_settings, running_spider
 from warcio.archiveiterator import ArchiveIterator
-from webservers import ok, web_server
 
+from support.running_spider import fast_settings, running_spider
+from support.webservers import ok, web_server
 from weft.archive.decode import DecodeLimits
 from weft.mgmt.values import LinkState
 from weft.model.site import Site, SiteSettings

@@ -9,10 +9,10 @@ import struct
 from pathlib import Path
 
 import pytest
-from spiders import fast_settings, running_spider
-from webservers import ok, web_server
 
-from suites import suite_file
+from support.running_spider import fast_settings, running_spider
+from support.suites import suite_file
+from support.webservers import ok, web_server
 from weft.mgmt.values import LinkState
 
 HEAD = b"HTTP/1.1 200 OK\r\n"

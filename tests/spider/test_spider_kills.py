@@ -7,11 +7,11 @@ import json
 import signal
 
 import pytest
-from spider_process import make_home, start_spider
-from spiders import Links
 from warcio.archiveiterator import ArchiveIterator
-from webservers import web_server
 
+from support.running_spider import Links
+from support.spider_process import make_home, start_spider
+from support.webservers import web_server
 from weft.archive.cdxj import Position
 from weft.archive.reading import read_record
 from weft.mgmt.sqlite import SqliteMgmt

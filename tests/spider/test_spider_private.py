@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from spiders import fast_settings, running_spider
-from webservers import web_server
+
+from support.running_spider import fast_settings, running_spider
+from support.webservers import web_server
 
 NOWHERE = fast_settings(urlserver__allow_net=())
 SPELLINGS = [

@@ -8,10 +8,10 @@ import signal
 import socket
 
 import pytest
-from spider_process import make_home, refused_start, start_spider
-from spiders import SOON, Links
-from webservers import ok, web_server
 
+from support.running_spider import SOON, Links
+from support.spider_process import make_home, refused_start, start_spider
+from support.webservers import ok, web_server
 from weft.mgmt.sqlite import SqliteMgmt
 from weft.mgmt.values import NodeState, NodeType
 

@@ -6,9 +6,9 @@ import asyncio
 from http.client import HTTPConnection
 
 import pytest
-from spiders import fast_settings, running_spider
-from webservers import web_server
 
+from support.running_spider import fast_settings, running_spider
+from support.webservers import web_server
 from weft.archive.cdxj import Position
 from weft.archive.faults import RecordUnreadable
 from weft.archive.remote import RemoteRecords

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from spiders import Links, fast_settings, running_spider
-from webservers import ok, web_server
 
+from support.running_spider import Links, fast_settings, running_spider
+from support.webservers import ok, web_server
 from weft.errors import MgmtUnavailable
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import LinkState, NodeState, NodeType

@@ -6,9 +6,9 @@ import asyncio
 from collections import Counter
 
 import pytest
-from spider_process import make_home, start_spider
-from spiders import Links
 
+from support.running_spider import Links
+from support.spider_process import make_home, start_spider
 from weft.archive.cdxj import Position
 from weft.archive.decode import DecodeLimits
 from weft.archive.reading import read_record

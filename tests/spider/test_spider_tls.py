@@ -7,10 +7,10 @@ import logging
 import socket
 
 import pytest
-from certificates import Authority
-from spiders import fast_settings, running_spider
-from webservers import web_server
 
+from support.certificates import Authority
+from support.running_spider import fast_settings, running_spider
+from support.webservers import web_server
 from weft.model.site import Site, SiteSettings
 
 

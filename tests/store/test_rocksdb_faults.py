@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from writing import acknowledged, assert_whole, batch_number, writer
 
+from support.store_writing import acknowledged, assert_whole, batch_number, writer
 from weft import failpoints
 from weft.config.index_sections import StoreSettings
 from weft.errors import (

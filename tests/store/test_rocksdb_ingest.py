@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from writing import SHARED_ROWS, assert_whole, batch_number
 
+from support.store_writing import SHARED_ROWS, assert_whole, batch_number
 from weft import failpoints
 from weft.config.index_sections import StoreSettings
 from weft.errors import BatchRefused, StoreUnwritable, WeftError
@@ -167,8 +167,7 @@ def test_after_a_failed_ingest_the_store_takes_no_more_until_it_is_opened_again(
 INGESTING = """
 import sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[3])
-from writing import batch_number
+from support.store_writing import batch_number
 from weft import failpoints
 from weft.store.rocksdb import RocksStore
 failpoints.arm(sys.argv[2])
@@ -183,7 +182,7 @@ for seq in range(1, 6):
 def test_a_kill_before_or_after_keeps_whole_batches_and_the_next_ingest_cleans_up(
     path: Path, point: str, expected: int
 ) -> None:
-    command = [sys.executable, "-c", INGESTING, str(path), f"store.ingest.{point}:4:kill", str(Path(__file__).parent)]
+    command = [sys.executable, "-c", INGESTING, str(path), f"store.ingest.{point}:4:kill"]
     assert subprocess.run(command, check=False, env=dict(os.environ)).returncode == -9
     assert (path.parent / "store.ingest").exists()
     with RocksReader(path) as reader:
@@ -319,8 +318,7 @@ def test_readers_are_never_behind_nor_torn_in_long_histories(path: Path, seed: i
 LOOPING = """
 import sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[2])
-from writing import batch_number
+from support.store_writing import batch_number
 from weft.store.rocksdb import RocksStore
 path = Path(sys.argv[1])
 store = RocksStore(path)
@@ -337,7 +335,7 @@ while True:
 def test_readers_beside_a_process_that_ingests_see_only_whole_batches(path: Path) -> None:
     with RocksStore(path):
         pass
-    command = [sys.executable, "-c", LOOPING, str(path), str(Path(__file__).parent)]
+    command = [sys.executable, "-c", LOOPING, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         try:
             assert writer.stdout is not None

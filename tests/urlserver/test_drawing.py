@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import msgspec
-from frontier_driving import Driven, known
 
+from support.frontier_driving import Driven, known
 from weft.urlserver.drawing import draw_queues
 from weft.urlserver.snapshot import Snapshot, SpiderView, host_view, queue_views
 

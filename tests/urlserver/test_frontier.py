@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from frontier_driving import SPIDER, Driven, link
-
+from support.frontier_driving import SPIDER, Driven, link
 from weft.mgmt.values import LinkState
 from weft.urlserver.pending import SpiderId
 from weft.urlserver.returns import Why
@@ -302,7 +301,7 @@ def test_an_address_is_looked_up_again_when_it_expires_and_the_host_moves():
 
 
 def _free():
-    from frontier_driving import FREE
+    from support.frontier_driving import FREE
 
     return FREE
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from itertools import pairwise
 
-from raw_spider import RawSpider, all_ended, links, quick_settings, running, until
-
+from support.raw_spider import RawSpider, all_ended, links, quick_settings, running, until
 from weft.mgmt.memory import MemoryMgmt
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from frontier_driving import Driven, known
+
+from support.frontier_driving import Driven, known
 
 
 def test_a_fresh_server_treats_every_host_as_just_asked():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from simulated_web import SimulatedWeb
-from simulation import Simulation
 
+from support.simulated_web import SimulatedWeb
+from support.simulation import Simulation
 from weft.clock import ManualClock
 from weft.config.crawl_sections import UrlserverSettings
 from weft.mgmt.memory import MemoryMgmt

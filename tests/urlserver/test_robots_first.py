@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from frontier_driving import FREE, Driven, known, link
-
+from support.frontier_driving import FREE, Driven, known, link
 from weft.urlserver.errands import RobotsAnswer
 
 RULES = known("User-agent: *\nDisallow: /private")

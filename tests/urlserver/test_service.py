@@ -7,8 +7,8 @@ import socket
 from itertools import pairwise
 
 import pytest
-from raw_spider import RawSpider, all_ended, links, quick_settings, running, until
 
+from support.raw_spider import RawSpider, all_ended, links, quick_settings, running, until
 from weft.config.rules import host_and_port
 from weft.config.text_table import TextTable
 from weft.errors import MgmtUnavailable, TransitionRefused

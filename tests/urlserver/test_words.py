@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from frontier_driving import Driven, known
 
+from support.frontier_driving import Driven, known
 from weft.urlserver.snapshot import host_view
 from weft.urlserver.words import host_words, seconds_words
 

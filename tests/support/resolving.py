@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import uvloop
-from name_server import Handler, NameServer, Zone
 
+from support.name_server import Handler, NameServer, Zone
 from weft.addresses.resolver import Resolved, Resolver
 from weft.clock import ManualClock
 from weft.config.crawl_sections import UrlserverSettings

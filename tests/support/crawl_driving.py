@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from commands import weft
+from support.weft_command import weft
 from weft.config import Settings, load
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.judge.judge import Report, judge

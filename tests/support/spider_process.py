@@ -10,8 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from spiders import SOON, UrlServer
-
+from support.running_spider import SOON, UrlServer
 from weft.config import starter
 from weft.home import Home
 

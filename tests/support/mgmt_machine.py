@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from mgmt.engines import START
+from support.mgmt_engines import START
 from weft.clock import ManualClock
 from weft.errors import WeftError
 from weft.mgmt import rules

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-_PROJECT = Path(__file__).resolve().parent.parent
+_PROJECT = Path(__file__).resolve().parents[2]
 
 
 def suites_folder() -> Path:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from urllib.parse import urlsplit
 
-from polite_checker import Checker, Request, Rules
-from simulated_web import Behaviour, SimulatedWeb
-
+from support.polite_checker import Checker, Request, Rules
+from support.simulated_web import Behaviour, SimulatedWeb
 from weft.clock import ManualClock
 from weft.config.crawl_sections import UrlserverSettings
 from weft.mgmt.api import Mgmt

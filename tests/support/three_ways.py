@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from index.built_world import RULES, World
+from support.built_world import RULES, World
 from weft.clock import ManualClock
 from weft.config import Settings
 from weft.config.index_sections import IndexSettings

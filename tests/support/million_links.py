@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from random import Random
 
-from small_webs import page, put_pages
-
+from support.small_webs import page, put_pages
 from weft.config.index_sections import StoreSettings
 from weft.linkindex.rebuild import rebuild
 from weft.linkindex.verify import verify

@@ -1,0 +1,1 @@
+"""What tests share: worlds, drivers, servers, strategies. Import it as `from support import …`."""
