@@ -1,6 +1,6 @@
 """Every error that weft raises on purpose: one tree, one sentence each.
 
-The command line prints the sentence and exits with `exit_code`; nothing else ends up before a user's eyes.
+The command line prints the sentence, without a traceback, and exits with `exit_code`.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from pathlib import Path
 
 
 class WeftError(Exception):
-    """Something a caller can understand: what, where, and what was expected."""
+    """An error that a caller can understand: what happened, where, and what to do."""
 
     exit_code = 2
 
 
 class UsageError(WeftError):
-    """A command was asked for something that it cannot mean."""
+    """A command or method was called with arguments that make no sense."""
 
 
 class NotKnown(WeftError):  # noqa: N818 - an answer, not a fault
-    """The question was fine; the answer is that weft does not know the thing."""
+    """The question was fine, but weft does not know the page, domain, site or node."""
 
     exit_code = 1
 
@@ -33,7 +33,7 @@ class SettingsError(WeftError):
 
 
 class HomeError(WeftError):
-    """The home directory is missing, not one of ours, or cannot be made."""
+    """The home directory is missing, is not a weft home, or cannot be created."""
 
 
 class StoreError(WeftError):
@@ -53,7 +53,7 @@ class StoreForeign(StoreError):  # noqa: N818
 
 
 class StoreInUse(StoreError):  # noqa: N818
-    """Another process is the store's one writer."""
+    """Another process is writing to the store, and only one may."""
 
 
 class StoreCorrupt(StoreError):  # noqa: N818
@@ -61,7 +61,7 @@ class StoreCorrupt(StoreError):  # noqa: N818
 
 
 class StoreUnwritable(StoreError):  # noqa: N818
-    """The disk is full, read-only or failing; what was acknowledged is safe, this batch is not in."""
+    """The disk is full, read-only or failing. This batch is not stored; earlier ones are safe."""
 
 
 class BatchRefused(StoreError):  # noqa: N818
@@ -73,20 +73,20 @@ class MgmtError(WeftError):
 
 
 class MgmtForeign(MgmtError):  # noqa: N818
-    """The database is not a control plane of weft, or one of a newer version."""
+    """The database is not a weft control plane, or belongs to a newer version."""
 
 
 class MgmtUnavailable(MgmtError):  # noqa: N818
-    """The database cannot be reached, or does not let us in."""
+    """The database cannot be reached, or refuses the login."""
 
 
 class LeaseLost(MgmtError):  # noqa: N818
-    """A node's epoch is void: its work may be somebody else's by now; it must register again."""
+    """A node's lease has expired: another node may have its work by now, and it must register again."""
 
     def __init__(self, address: str, epoch: int) -> None:
-        super().__init__(f"node {address}: its lease of epoch {epoch} has ended; expected it to register again")
+        super().__init__(f"node {address}: its lease (epoch {epoch}) has expired; it must register again")
         self.address, self.epoch = address, epoch
 
 
 class TransitionRefused(MgmtError):  # noqa: N818
-    """A state was asked to change in a way that no table of transitions allows; nothing was changed."""
+    """A change of state that the table of transitions does not allow. Nothing was changed."""

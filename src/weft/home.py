@@ -1,4 +1,4 @@
-"""The home: the one directory that holds everything of one weft."""
+"""The home: the directory that holds all data of one weft."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORKPLACE = "sort-"
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A place for a home; nothing need be there yet."""
+    """The path of a home, which may not exist yet."""
 
     path: Path
 
@@ -36,15 +36,15 @@ class Home:
         return self.settings_file.is_file() or self.store.is_dir()
 
     def require(self) -> Home:
-        """This home, or a sentence that tells how to get one."""
+        """This home. Raises HomeError with advice if it does not exist."""
         if not self.exists:
             raise HomeError(
-                f"{self.path}: there is no weft here; `weft init` makes one, --home or WEFT_HOME names another"
+                f"{self.path}: no weft home here; create one with `weft init`, or name another with --home or WEFT_HOME"
             )
         return self
 
     def make(self, settings_text: str) -> bool:
-        """Make the directory and its settings file unless they are there; tell whether the file is new."""
+        """Create the directory and its settings file unless they exist; returns whether the file is new."""
         self._refuse_foreign()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -54,12 +54,12 @@ class Home:
             aside.write_text(settings_text)
             aside.replace(self.settings_file)
         except OSError as error:
-            raise HomeError(f"{self.path}: the home cannot be made: {error.strerror}") from error
+            raise HomeError(f"{self.path}: the home cannot be created: {error.strerror}") from error
         return True
 
     @contextmanager
     def workplace(self) -> Iterator[Path]:
-        """A directory for large sorts, on the home's own disk unless that is read-only; gone afterwards."""
+        """A temporary directory for large sorts, on the home's own disk unless that is read-only."""
         for left in self.path.glob(f"{_WORKPLACE}*"):
             if not Path("/proc", left.name.removeprefix(_WORKPLACE)).exists():
                 shutil.rmtree(left, ignore_errors=True)  # left by a process that was killed
@@ -75,11 +75,11 @@ class Home:
 
     def _refuse_foreign(self) -> None:
         if self.path.exists() and not self.path.is_dir():
-            raise HomeError(f"{self.path}: this is a file; expected a directory for weft's home")
+            raise HomeError(f"{self.path}: this is a file; a weft home is a directory")
         if self.path.is_dir() and not self.exists and any(self.path.iterdir()):
-            raise HomeError(f"{self.path}: this directory holds other things; expected an empty one or a weft home")
+            raise HomeError(f"{self.path}: this directory holds other files; use an empty one or a weft home")
 
 
 def chosen_home(environment: Mapping[str, str]) -> Home:
-    """The home that the environment names, else the one in this directory."""
+    """The home that WEFT_HOME names, else the default one in the current directory."""
     return Home(Path(environment.get("WEFT_HOME") or DEFAULT_HOME))

@@ -77,5 +77,5 @@ def test_nodes_are_asked_by_address(mgmt: MemoryMgmt) -> None:
     lease = mgmt.register(NodeType.SPIDER, "127.0.0.1:7070")
     ask_nodes(mgmt, "127.0.0.1:7070", NodeState.PAUSED)
     assert mgmt.heartbeat(lease) is NodeState.PAUSED
-    with pytest.raises(NotKnown, match="no node elsewhere"):
+    with pytest.raises(NotKnown, match="no node has the address elsewhere"):
         ask_nodes(mgmt, "elsewhere", NodeState.PAUSED)

@@ -80,11 +80,11 @@ def test_a_pipe_gets_one_line_with_everything(progress: CrawlProgress) -> None:
     line = in_one_line(progress, Goal(seconds=1000))
     for part in (
         "pages 120 in ",
-        "found 300 links; left out: 7 out of scope, 2 depth",
+        "found 300 links; skipped: 7 out of scope, 2 depth",
         "hosts 12 in use, 80 URLs queued",
         "spider s:1: away",
         "fresh 1.2 s from fetch to answer, p99 3.0 s",
-        "nothing is fetched below",
+        "fetching waits until there are",
         "left about 17 min",
     ):
         assert part in line
@@ -99,7 +99,7 @@ def test_a_terminal_gets_a_table_that_fits(progress: CrawlProgress) -> None:
         view.say("spider ended (killed by signal 9), starting it again in 0 s")
         view.show()
     shown = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "weft crawls" in shown
+    assert "weft crawl" in shown
     assert "killed by signal 9" in shown
     assert Goal(pages=240).share_done(progress) == 0.5
 

@@ -54,7 +54,7 @@ def test_top_of_a_domain_has_the_total_and_takes_any_host_of_it(index: Index) ->
     answer = index.top("www.c.com")
     assert [item.uri for item in answer.items] == ["com.c", "com.c/page1"]
     assert (answer.total, answer.domain) == (2, "c.com")
-    with pytest.raises(NotKnown, match=r"no page of x\.com"):
+    with pytest.raises(NotKnown, match=r"no pages of x\.com"):
         index.top("x.com")
 
 
@@ -177,7 +177,7 @@ def test_without_history_nothing_is_kept() -> None:
 
 
 def test_a_limit_below_one_is_refused(index: Index) -> None:
-    with pytest.raises(UsageError, match="limit of 0"):
+    with pytest.raises(UsageError, match="limit 0 is out of range"):
         index.top(limit=0)
 
 

@@ -62,11 +62,11 @@ def test_a_cursor_still_leads_on_when_its_item_is_gone(keys: set[bytes], gone: b
 
 def test_a_cursor_of_another_listing_is_refused() -> None:
     cursor = page("x", Listing({b"a", b"b"}), identity, 1, None).next
-    with pytest.raises(UsageError, match="no cursor of this listing"):
+    with pytest.raises(UsageError, match="not a cursor of this listing"):
         page("y", Listing({b"a", b"b"}), identity, 1, cursor)
 
 
 @pytest.mark.parametrize("cursor", ["x", "!", "Pz8", "é", "AAAA"])
 def test_what_is_no_cursor_is_refused(cursor: str) -> None:
-    with pytest.raises(UsageError, match="no cursor"):
+    with pytest.raises(UsageError, match="not a cursor"):
         page("x", Listing({b"a"}), identity, 1, cursor)

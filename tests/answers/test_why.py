@@ -75,8 +75,8 @@ def test_a_redirect_to_what_nobody_has_fetched():
 @pytest.mark.parametrize(
     ("place", "reason", "said"),
     [
-        (Place.HIDDEN, "parameters: lang=en -> com.a/1", "canonical: com.a/1 stands for it, by a rule"),
-        (Place.DUE, "", "canonical: com.a/1 is named as canonical by the page"),
+        (Place.HIDDEN, "parameters: lang=en -> com.a/1", "canonical: com.a/1 (fetched instead, because of a rule)"),
+        (Place.DUE, "", "canonical: com.a/1 (named by the page)"),
     ],
 )
 def test_what_stands_for_a_link_is_told_with_its_reason(place, reason, said):
@@ -96,7 +96,7 @@ def test_the_budget_of_the_site_is_told():
     home.store.write(Batch(budgets.cells()), home.store.last_seq + 1)
     facts, lines = home.why("https://a.com/1")
     assert facts.budget == BudgetUse(most=10, taken=3)
-    assert "budget: 3 of 10 links of the site were chosen so far" in lines
+    assert "budget: 3 of 10 links of the site are used" in lines
 
 
 def test_robots_txt_is_told_with_its_delay_and_when_it_is_asked_for_again():
@@ -105,7 +105,7 @@ def test_robots_txt_is_told_with_its_delay_and_when_it_is_asked_for_again():
     home.mgmt.save_robots([Robots(origin="https://a.com", status=200, body=body, expires=NOW)])
     home.mgmt.add([NewLink("com.a/x", "https://a.com/x", "a.com")])
     lines = home.why("https://a.com/x")[1]
-    assert "robots.txt: refused by 'Disallow: /x'; Crawl-delay 2 s; asked for again 2023-11-14T22:13:20Z" in lines
+    assert "robots.txt: refused by 'Disallow: /x'; Crawl-delay 2 s; next check 2023-11-14T22:13:20Z" in lines
     assert "control plane: link 1 is pending" in lines
     assert home.why("https://a.com/map.xml")[0].sitemap_of == "https://a.com"
 
@@ -114,4 +114,4 @@ def test_a_robots_txt_that_cannot_be_had_closes_the_host_until_it_is_tried_again
     home = Home()
     home.mgmt.save_robots([Robots(origin="https://a.com", status=503, expires=NOW)])
     (line,) = (line for line in home.why("https://a.com/x")[1] if line.startswith("robots.txt"))
-    assert line == "robots.txt: refused by 'robots.txt answered 503'; asked for again 2023-11-14T22:13:20Z"
+    assert line == "robots.txt: refused by 'robots.txt answered 503'; next check 2023-11-14T22:13:20Z"

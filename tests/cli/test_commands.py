@@ -51,7 +51,7 @@ def test_version(tmp_path: Path) -> None:
 
 def test_init_makes_a_home_once(tmp_path: Path) -> None:
     first, second = weft("init", cwd=tmp_path), weft("init", "--json", cwd=tmp_path)
-    assert "made weft-data" in first.stdout
+    assert "Created weft-data" in first.stdout
     assert json.loads(second.stdout) == {"home": "weft-data", "new": False, "seq": 0}
     assert (tmp_path / "weft-data" / "weft.toml").is_file()
 
@@ -68,7 +68,7 @@ def test_init_leaves_a_directory_of_other_things_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     run = weft("init", "--home", ".", cwd=tmp_path)
     assert run.returncode == 2
-    assert "holds other things" in one_sentence(run)
+    assert "holds other files" in one_sentence(run)
     assert [entry.name for entry in tmp_path.iterdir()] == ["notes.txt"]
 
 
@@ -199,7 +199,7 @@ def test_scan_works_beside_a_running_writer(home: Path) -> None:
         assert json.loads(weft("scan", "query", "--json", cwd=home.parent).stdout)["seq"] == 1
         run = weft("init", cwd=home.parent)
         assert run.returncode == 2
-        assert f"process {os.getpid()}" in one_sentence(run)
+        assert f"pid {os.getpid()}" in one_sentence(run)
 
 
 def test_a_closed_pipe_is_no_error(home: Path) -> None:

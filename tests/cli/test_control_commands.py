@@ -49,7 +49,7 @@ def answer(run: Run) -> dict[str, Any]:
 
 def test_urls_are_added_once_and_make_their_sites(run: Command) -> None:
     first = run("add", "https://www.a.com/x", "http://b.com", "https://www.a.com/y#z")
-    assert first.stdout == "3 new, 0 known already, 0 refused\n"
+    assert first.stdout == "3 URLs added, 0 already known, 0 refused\n"
     assert answer(run("add", "--json", "http://www.a.com/x")) == {"new": 0, "known": 1, "refused": 0}
     sites = answer(run("sites", "--json"))
     assert [(site["name"], site["seeds"]) for site in sites["items"]] == [
@@ -61,7 +61,7 @@ def test_urls_are_added_once_and_make_their_sites(run: Command) -> None:
 def test_a_url_that_is_refused_is_named_and_the_others_are_added(run: Command) -> None:
     done = run("add", "https://a.com/", "ftp://b.com/", "http://c d/")
     assert done.returncode == 0
-    assert done.stdout == "1 new, 0 known already, 2 refused\n"
+    assert done.stdout == "1 URL added, 0 already known, 2 refused\n"
     named = [line for line in done.stderr.splitlines() if "refused" in line]
     assert ["ftp://b.com/" in named[0], "http://c d/" in named[1], len(named)] == [True, True, 2]
 
@@ -74,13 +74,13 @@ def test_a_file_with_rubbish_adds_the_rest_and_counts_the_rubbish(run: Command, 
     lines = [f"https://h{number}.com/" if number % 3 else "http://x y/" for number in range(90)]
     (tmp_path / "urls").write_text("# a comment\n\n" + "\n".join(lines) + "\n\xff\xfe\n", "latin-1")
     done = run("add", "--file", "urls")
-    assert done.stdout == "60 new, 0 known already, 31 refused\n"
+    assert done.stdout == "60 URLs added, 0 already known, 31 refused\n"
     assert "urls:3: " in done.stderr
     assert "11 more refused" in done.stderr
 
 
 def test_urls_come_from_standard_input(run: Command) -> None:
-    assert run("add", "-", stdin="https://a.com/\nhttps://b.com/\n").stdout.startswith("2 new")
+    assert run("add", "-", stdin="https://a.com/\nhttps://b.com/\n").stdout.startswith("2 URLs added")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_status_nodes_and_retry_tell_what_the_control_plane_knows(run: Command, 
     assert {state: number for state, number in facts["links"].items() if number} == {"pending": 1, "crawled": 3}
     while taken := mgmt.take_crawled(builder, 5):  # offered again a few times, and then only when somebody says so
         mgmt.build_failed(builder, taken[0].id, taken[0].attempt, "no space")
-    assert "1 chunks offered again" in run("retry").stdout
+    assert "1 chunk will be retried" in run("retry").stdout
     asked = answer(run("nodes", "here:1", "--ask", "paused", "--json"))
     assert [node["address"] for node in asked["items"]] == ["here:1"]
     drawn = run("status", "--tables").stdout

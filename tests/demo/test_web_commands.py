@@ -92,7 +92,7 @@ def test_the_judge_answers_with_its_exit_code(tmp_path: Path) -> None:
         assert b"200 OK" in ask(log, 1, "/robots.txt", agent)
     polite = weft("demo", "judge", "web.log", *slow, cwd=tmp_path)
     assert (polite.returncode, polite.stderr) == (0, "")
-    assert polite.stdout.splitlines()[-1].startswith("no violations in 1 requests to 1 hosts")
+    assert polite.stdout.splitlines()[-1].startswith("No violations in 1 request to 1 host")
     (tmp_path / "web.log").rename(tmp_path / "first.log")
     with demo_serve(tmp_path, "--log", "web.log"):
         for target in ("/robots.txt", "/"):
@@ -100,7 +100,7 @@ def test_the_judge_answers_with_its_exit_code(tmp_path: Path) -> None:
     rude = weft("demo", "judge", "web.log", *slow, cwd=tmp_path)
     assert rude.returncode == 1
     assert "host_gap: " in rude.stdout
-    assert rude.stdout.splitlines()[-1].startswith("1 violations in 2 requests")
+    assert rude.stdout.splitlines()[-1].startswith("1 violation in 2 requests")
     answer = json.loads(weft("demo", "judge", "web.log", "--json", *slow, cwd=tmp_path).stdout)
     assert (answer["violations"], answer["requests"], answer["statuses"]) == (1, 2, {"200": 2})
     assert {rule["rule"]: rule["count"] for rule in answer["rules"]}["host_gap"] == 1
@@ -146,7 +146,7 @@ def test_a_truth_that_its_limit_cuts_off_is_told_by_the_exit_code(tmp_path: Path
         (["serve", "--write-settings", "/dev/null/weft.toml"], "cannot be written"),
         (["judge", "none.log"], "it cannot be read: No such file"),
         (["judge"], "Missing argument 'LOG'"),
-        (["truth"], "expected --port"),
+        (["truth"], "give --port"),
         (["truth", "--port", "8000", "--start", "http://nobody.test/"], None),
         (["nonsense"], "No such command 'nonsense'"),
     ],

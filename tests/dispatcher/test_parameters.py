@@ -251,7 +251,7 @@ def test_it_can_be_switched_off() -> None:
 
 def test_the_command_lists_rules_and_explains_a_url(tmp_path: Path) -> None:
     assert weft("add", "https://test.com/", cwd=tmp_path).returncode == 0
-    assert "no rules" in weft("rules", cwd=tmp_path).stdout
+    assert "No rules" in weft("rules", cwd=tmp_path).stdout
     with RocksStore(tmp_path / "weft-data" / "store") as store:
         crawl = Learning(store=store)
         crawl.fetch("/page1.html", 7)

@@ -100,7 +100,7 @@ def test_every_subject_and_format_is_written_and_told(
 ) -> None:
     run = run_here(capfd, subject, "--format", form)
     file = here / f"{subject}.{form}"
-    assert run == (0, f"{rows} {subject} to {subject}.{form}, {file.stat().st_size:,} bytes (seq 1)\n", "")
+    assert run == (0, f"Exported {rows} {subject} to {subject}.{form}, {file.stat().st_size:,} bytes (seq 1)\n", "")
     assert duckdb.sql(f"SELECT count(*) FROM '{file}'").fetchall() == [(rows,)]
 
 
@@ -157,34 +157,34 @@ def test_a_reader_that_has_seen_enough_is_no_error(large: Path) -> None:
 def test_an_empty_index_gives_a_whole_file_without_rows(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     weft("init", "--home", "empty", cwd=here)
     run = run_here(capfd, "links", "--home", "empty")
-    assert (run.returncode, run.stdout.split(" to ")[0]) == (0, "0 links")
+    assert (run.returncode, run.stdout.split(" to ")[0]) == (0, "Exported 0 links")
     assert pyarrow.parquet.read_table(here / "links.parquet").num_rows == 0
 
 
 def test_an_unknown_domain_is_the_answer_no(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     run = run_here(capfd, "links", "--domain", "x.com")
     assert run.returncode == 1
-    assert run.stderr == "weft: no page of x.com is known; `weft domains` lists the domains that are\n"
+    assert run.stderr == "weft: no pages of x.com are known; `weft domains` lists the known domains\n"
     assert exported(here) == []
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["links", "--output", "links.txt"], "tells no format; expected an ending of .parquet, .csv"),
-        (["links", "--output", "-"], "tells no format"),
-        (["links", "--output", "-", "--format", "parquet"], "Parquet goes to a file"),
-        (["links", "--output", "l.csv", "--compression", "zstd"], "--compression is for Parquet"),
-        (["domains", "--since", "7d"], "domains have no time of their own"),
-        (["links", "--since", "soon"], "this is no time"),
-        (["pages", "--direction", "out"], "--direction says which links"),
-        (["links", "--direction", "in"], "--direction says which links"),
+        (["links", "--output", "links.txt"], "unknown format; use one of the endings .parquet, .csv"),
+        (["links", "--output", "-"], "unknown format"),
+        (["links", "--output", "-", "--format", "parquet"], "Parquet cannot be written to standard output"),
+        (["links", "--output", "l.csv", "--compression", "zstd"], "--compression works only with Parquet"),
+        (["domains", "--since", "7d"], "domains have no time"),
+        (["links", "--since", "soon"], "not a time"),
+        (["pages", "--direction", "out"], "--direction needs `links` and --domain"),
+        (["links", "--direction", "in"], "--direction needs `links` and --domain"),
         (["links", "--limit", "0"], "--limit"),
         (["links", "--domain", "ftp://x"], "its scheme is ftp"),
         (["links", "--output", "no/links.csv"], "No such file or directory"),
-        (["links", "--output", "..", "--format", "csv"], "this is no ordinary file"),
+        (["links", "--output", "..", "--format", "csv"], "not an ordinary file"),
         (["words"], "'words' is not one of 'links', 'pages', 'domains'"),
-        (["links", "--home", "nowhere"], "there is no weft here"),
+        (["links", "--home", "nowhere"], "no weft home here"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(
@@ -214,7 +214,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(large: Path, make_disk: Callable
     compression = ["--compression", "none"] if form == "parquet" else []
     run = weft("export", "links", "--output", str(small_disk / f"links.{form}"), *compression, cwd=large)
     assert run.returncode == 2
-    assert f"links.{form}: the disk is full; the export was given up" in one_sentence(run)
+    assert f"links.{form}: the disk is full; the export was cancelled" in one_sentence(run)
     assert list(small_disk.iterdir()) == []
 
 
@@ -223,7 +223,7 @@ def test_a_full_standard_output_is_said(large: Path, form: str) -> None:
     command = f"{sys.executable} -m weft export links --output - --format {form} > /dev/full"
     run = subprocess.run(["bash", "-c", command], cwd=large, capture_output=True, text=True, timeout=60, check=False)
     assert run.returncode == 2
-    assert run.stderr == "weft: standard output: the disk is full; the export was given up\n"
+    assert run.stderr == "weft: standard output: the disk is full; the export was cancelled\n"
 
 
 def started(cwd: Path, *arguments: str, fail: str = "") -> subprocess.Popen[bytes]:

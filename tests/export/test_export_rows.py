@@ -233,7 +233,7 @@ def test_an_empty_index_has_no_rows(tmp_path: Path, subject: Subject) -> None:
 
 @pytest.mark.parametrize("subject", Subject)
 def test_a_domain_that_is_not_known_is_said(tmp_path: Path, subject: Subject) -> None:
-    with pytest.raises(NotKnown, match=r"no page of x\.com is known"):
+    with pytest.raises(NotKnown, match=r"no pages of x\.com are known"):
         rows_of(index_of([[page("https://a.com/")]]), Request(subject, (Domain("x.com"),)), tmp_path)
 
 

@@ -43,20 +43,20 @@ def test_a_crawl_waits_for_room_on_its_disk(make_disk: Callable[[str], Path]) ->
         said = (place / "crawl.out").read_text
         spider_log = place / "home/logs/spider.log"
         try:
-            assert until(lambda: "the disk is nearly full" in said(), running), said()
+            assert until(lambda: "the disk is almost full" in said(), running), said()
             assert until(
                 lambda: spider_log.exists() and "fewer than spider.min_free" in spider_log.read_text(), running
             )
             assert until(lambda: told(place, "status")["links"].get("crawling", 0) > 0, running), said()
             assert served.count() == 0
             status = weft("status", "--home", "home", f"--set=spider.min_free={LEAST}", cwd=place).stdout
-            assert "nothing is fetched below 67.1 MB" in status
+            assert "fetching waits until there are 67.1 MB" in status
             assert told(place, "top")["total"] == 0
             filler.unlink()
-            assert until(lambda: "nothing is left that is due" in said(), running), said()
+            assert until(lambda: "Crawl finished: " in said(), running), said()
         finally:
             running.send_signal(signal.SIGTERM)
             running.wait(PATIENCE)
-        assert "fetching goes on" in said()
+        assert "fetching resumes" in said()
         assert told(place, "status")["links"]["crawled"] >= 20
         assert told(place, "verify", "--archive")["differences"] == 0

@@ -72,18 +72,19 @@ def test_every_seed_without_a_page_is_told_with_its_reason(tmp_path: Path) -> No
         done = weft("crawl", *urls, "ftp://a.test/", "--home", "home", *sets(port, dead), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "'ftp://a.test/' refused" in done.stderr
-    said = dict(line.removeprefix("seed ").split(": ", 1) for line in done.stdout.splitlines() if line[:5] == "seed ")
+    said = dict(line.removeprefix("Seed ").split(": ", 1) for line in done.stdout.splitlines() if line[:5] == "Seed ")
     assert said == {
         f"http://closed.test:{port}/": "its robots.txt does not allow it (robots)",
         f"http://moved.test:{port}/": "status 301, leads to https://elsewhere.test/, which is out of scope",
         f"http://missing.test:{port}/": "status 404",
-        f"http://busy.test:{port}/": "its robots.txt gave status 503 (robots)",
-        f"http://dead.test:{dead}/": "its server gave no answer when it was asked for robots.txt (robots)",
+        f"http://busy.test:{port}/": "its robots.txt could not be fetched: status 503 (robots)",
+        f"http://dead.test:{dead}/": "its server did not answer the request for robots.txt (robots)",
         "http://nowhere.invalid/": "there is no such host (unknown_host)",
         "http://10.0.0.1/": "its address is private (urlserver.allow_net) (private_address)",
         "http://good.test:81/": "its port is not allowed (urlserver.allow_ports) (port)",
     }
-    assert "1 pages in" in done.stdout
+    assert "1 page in" in done.stdout
+    assert "Next: `weft top --home home` shows" in done.stdout
 
 
 def test_nothing_to_crawl_is_told(tmp_path: Path) -> None:

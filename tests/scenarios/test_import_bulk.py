@@ -48,9 +48,9 @@ def test_bulk_and_page_by_page_give_the_same_index(pages: Path, tmp_path: Path) 
 def test_a_large_input_into_an_empty_index_is_taken_in_at_once(pages: Path, tmp_path: Path) -> None:
     small = ("--set", "index.bulk_bytes=1000")
     first = weft("import", str(pages), "--home", "home", *small, cwd=tmp_path)
-    assert "making the index" in first.stderr
+    assert "building the index" in first.stderr
     again = weft("import", str(pages), "--home", "home", *small, cwd=tmp_path)
-    assert "making the index" not in again.stderr
+    assert "building the index" not in again.stderr
     assert again.returncode == 0
 
 

@@ -110,7 +110,7 @@ def test_a_home_that_is_none_is_one_sentence(tmp_path):
 
     code, said = asyncio.run(refused_start(Home(tmp_path / "nothing")))
     assert (code, said.count("\n")) == (2, 1)
-    assert "there is no weft here" in said
+    assert "no weft home here" in said
 
 
 def test_an_archive_that_cannot_be_written_is_one_sentence(tmp_path):

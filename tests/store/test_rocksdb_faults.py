@@ -136,14 +136,14 @@ def test_a_second_writer_is_refused_and_told_who_writes(path: Path) -> None:
     with writer(path) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        with pytest.raises(StoreInUse, match=rf"process {process.pid} \(`writing.py .*since 20"):
+        with pytest.raises(StoreInUse, match=rf"another weft \(pid {process.pid}, `.*writing.py .* for \d+ s\)"):
             RocksStore(path)
     with RocksStore(path) as store:
         assert store.last_seq >= 1
 
 
 def test_a_second_writer_in_the_same_process_is_refused_too(path: Path) -> None:
-    with RocksStore(path), pytest.raises(StoreInUse, match=f"process {os.getpid()}"):
+    with RocksStore(path), pytest.raises(StoreInUse, match=f"pid {os.getpid()}"):
         RocksStore(path)
 
 

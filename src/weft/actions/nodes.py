@@ -11,7 +11,7 @@ def ask_nodes(mgmt: Mgmt, address: str, state: NodeState) -> list[Node]:
     """Ask whoever is at an address to be in a state; returns these nodes as they are now. Raises NotKnown."""
     found = [node for node in mgmt.nodes() if node.address == address]
     if not found:
-        raise NotKnown(f"there is no node {address}")
+        raise NotKnown(f"no node has the address {address}")
     for node in found:
         mgmt.ask(node.id, state)
     return [node for node in mgmt.nodes() if node.address == address]

@@ -74,7 +74,7 @@ def _seeds_without_a_page(mgmt: Mgmt, settings: DispatcherSettings, seeds: list[
 
 def _problem(mgmt: Mgmt, scope: Scope, link: LinkFacts | None) -> str:
     if link is None or link.state in (LinkState.PENDING, LinkState.CRAWLING):
-        return "" if link is not None and link.status else "it was not fetched yet"
+        return "" if link is not None and link.status else "not fetched yet"
     if link.error == FetchError.ROBOTS:
         return f"{_robots_problem(mgmt, link.url)} (robots)"
     if link.state is LinkState.ERROR:
@@ -89,9 +89,9 @@ def _robots_problem(mgmt: Mgmt, url: str) -> str:
     origin = f"{parts.scheme}://{parts.netloc}"
     known = mgmt.robots([origin]).get(origin)
     if known is None or not known.status:
-        return "its server gave no answer when it was asked for robots.txt"
+        return "its server did not answer the request for robots.txt"
     if known.status >= 500 or known.status == _TOO_MANY:
-        return f"its robots.txt gave status {known.status}"
+        return f"its robots.txt could not be fetched: status {known.status}"
     return FetchError.ROBOTS.sentence
 
 

@@ -19,7 +19,7 @@ class Disk:
 
     def __str__(self) -> str:
         if self.is_low:
-            return f"{size(self.free)} free: nothing is fetched below {size(self.least)} (spider.min_free)"
+            return f"{size(self.free)} free, fetching waits until there are {size(self.least)} (spider.min_free)"
         return f"{size(self.free)} free"
 
 

@@ -30,7 +30,7 @@ class HostSilent(msgspec.Struct, frozen=True):
 
 def host_now(mgmt: Mgmt, settings: Settings, url: str) -> HostNow | HostSilent:
     """A host belongs to one URL server at a time, so at most one of them has a queue for it."""
-    name, best, problem = web_host_of(url), None, "no URL server is running, so nobody asks it now"
+    name, best, problem = web_host_of(url), None, "no URL server is running, so nothing is fetched from it now"
     for address in _url_servers(mgmt):
         try:
             view = ask_host(settings, name, url, address)

@@ -65,7 +65,7 @@ class Index:
     def top(
         self, domain: str | None = None, *, limit: int = 20, cursor: str | None = None, fold: bool = False
     ) -> Listing:
-        """The pages that are referenced by the most pages, of all or of one domain.
+        """The most linked pages, of all or of one domain.
 
         With `fold`, an answer has one item for those of its pages that say nearly the same.
         """
@@ -85,7 +85,7 @@ class Index:
         row = b"d:" + reversed_domain(domain).encode()
         pages = self._view.value(Table.QUERY, Column(row, keys.DOMAIN, keys.PAGECOUNT))
         if pages is None:
-            raise NotKnown(f"no page of {domain} is known; `weft domains` lists the domains that are")
+            raise NotKnown(f"no pages of {domain} are known; `weft domains` lists the known domains")
         scan = self._view.row_scan(Table.QUERY, row, keys.RANK)
         found = paged(f"top {domain}", scan, lambda cell: cell.qualifier, _bounded(limit), cursor)
         items = self._top_items([split_descending(cell.qualifier) for cell in found.items])
@@ -106,7 +106,7 @@ class Index:
         if not (info.references or info.docs):
             raise _not_known(page)
         if out and not info.docs:
-            raise NotKnown(f"{page.url} was never loaded, so what it references is not known")
+            raise NotKnown(f"{page.url} was never loaded, so its links are not known")
         if out:
             found, total = outlinks(self._view, page.uri, _bounded(limit), cursor)
         else:
@@ -193,7 +193,7 @@ class Index:
         domain = reversed_domain(name).encode()
         known = self._view.value(Table.FLUO, keys.domain_info_column(domain))
         if known is None and not self._view.has_history(b"d:" + domain):
-            raise NotKnown(f"{name} is not known: no page of it is referenced or loaded")
+            raise NotKnown(f"{name} is not known: none of its pages is loaded or linked from a loaded page")
         return domain_history(self._view.reader, domain, since, limit, cursor)
 
     def _listing(
@@ -217,12 +217,12 @@ class Index:
 
 def _bounded(limit: int) -> int:
     if limit < 1:
-        raise UsageError(f"a limit of {limit} asks for nothing; expected 1 to {MOST}")
+        raise UsageError(f"limit {limit} is out of range; expected 1 to {MOST}")
     return min(limit, MOST)
 
 
 def _not_known(page: PageUrl) -> NotKnown:
-    return NotKnown(f"{page.url} is not known: nothing references it and its content is not loaded")
+    return NotKnown(f"{page.url} is not known: it was never loaded, and no loaded page links to it")
 
 
 def _domain_item(cell: Cell) -> DomainItem:

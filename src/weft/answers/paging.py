@@ -66,6 +66,6 @@ def _decode(cursor: str, mark: bytes) -> tuple[bytes, bool]:
         data = b""
     if data[:1] not in (b"<", b">") or data[1:5] != mark:
         raise UsageError(
-            f"{cursor!r} is no cursor of this listing; expected the `next` or `prev` of an earlier answer to the same"
+            f"{cursor!r} is not a cursor of this listing; use the `next` or `prev` of an earlier page of it"
         )
     return data[5:], data[:1] == b"<"

@@ -1,4 +1,4 @@
-"""`weft add`: URLs to crawl, and the sites that they are the first of."""
+"""`weft add`: seeds, and the sites that they create."""
 
 from __future__ import annotations
 
@@ -11,32 +11,36 @@ import click
 
 from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.tables import amount
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
     from weft.actions.seeds import SeedAdder
 
 _LISTED = 20
-"""Refusals that are named; the others are counted."""
+"""Refusals that are printed; the others are counted."""
 
 
 @command("add")
 @click.argument("urls", nargs=-1, metavar="[URL]...")
 @click.option(
-    "--file", "file", type=click.Path(path_type=Path), help="Read URLs from this file, one a line; - is standard input."
+    "--file",
+    "file",
+    type=click.Path(path_type=Path),
+    help="Read URLs from this file, one per line; - is standard input.",
 )
 @click.option(
     "--scope",
     type=click.Choice(["hosts", "domains", "any"]),
     default="hosts",
-    help="What may be crawled from there: the hosts of these URLs, their domains, or anything.",
+    help="What the crawl may visit: only the hosts of these URLs, their whole domains, or any site.",
 )
 @as_json
 @click.pass_context
 def add(context: click.Context, urls: tuple[str, ...], file: Path | None, scope: str, as_json: bool) -> None:
-    """Make URLs known and have them crawled.
+    """Add seeds: URLs where the next crawl starts.
 
-    A URL that cannot be crawled is named, and the others are added all the same. URL - reads from standard input.
+    URLs that cannot be crawled are listed; the others are added. Use - as URL to read from standard input.
     """
     from weft.actions.seeds import SeedAdder
 
@@ -46,19 +50,19 @@ def add(context: click.Context, urls: tuple[str, ...], file: Path | None, scope:
 
     if invocation.home.make(starter()):
         invocation.writer().close()
-        click.echo(f"made {invocation.home.path}", err=True)
+        click.echo(f"Created {invocation.home.path}", err=True)
     with control_plane(invocation) as mgmt:
         added = SeedAdder(mgmt, rules_of(invocation.load().settings), scope)
         add_seeds(added, given)
     if as_json:
         click.echo(json.dumps({"new": added.new, "known": added.known, "refused": added.refused}))
     else:
-        click.echo(f"{added.new} new, {added.known} known already, {added.refused} refused")
+        click.echo(f"{amount(added.new, 'URL')} added, {added.known:,} already known, {added.refused:,} refused")
     context.exit(2 if added.refused and not (added.new or added.known) else 0)
 
 
 def add_seeds(adder: SeedAdder, given: Iterable[tuple[str, str]]) -> None:
-    """Add (where it stands, text) pairs, naming the first ones that are refused."""
+    """Add (position in the input, text) pairs, and print the first ones that are refused."""
     for where, text in given:
         refused = adder.add(text)
         if refused is not None and adder.refused <= _LISTED:
@@ -69,7 +73,7 @@ def add_seeds(adder: SeedAdder, given: Iterable[tuple[str, str]]) -> None:
 
 
 def _given(urls: tuple[str, ...], file: Path | None) -> Iterator[tuple[str, str]]:
-    """(where it stands, text) of everything that was given; what cannot be read is refused before anything is done."""
+    """(position in the input, text) of every URL given. Raises before anything is added if a file cannot be read."""
     if not urls and file is None:
         raise UsageError("nothing to add; expected a URL, --file FILE or - for standard input")
     if file is not None:

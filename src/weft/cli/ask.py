@@ -11,7 +11,7 @@ import msgspec
 
 from weft.answers.objects import DomainListing, FoldedItem, Listing, TopItem
 from weft.cli.invocation import Invocation, as_json, command
-from weft.cli.tables import aligned
+from weft.cli.tables import aligned, amount
 from weft.errors import UsageError
 
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -19,39 +19,41 @@ UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 def paging(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every listing."""
-    limit = click.option("--limit", default=20, type=click.IntRange(1, 10_000), help="Items to print.")
-    cursor = click.option("--cursor", metavar="CURSOR", help="Go on where an earlier answer's `next` or `prev` says.")
+    limit = click.option("--limit", default=20, type=click.IntRange(1, 10_000), help="Most items to print.")
+    cursor = click.option(
+        "--cursor", metavar="CURSOR", help="Continue from the `next` or `prev` cursor of an earlier answer."
+    )
     return limit(cursor(as_json(function)))
 
 
 @command("top")
 @click.option("--domain", metavar="DOMAIN", help="Only pages of this domain.")
-@click.option("--fold", is_flag=True, help="One line for pages of this answer that say nearly the same.")
+@click.option("--fold", is_flag=True, help="Show near-duplicates as one line.")
 @paging
 @click.pass_obj
 def top(invocation: Invocation, domain: str | None, fold: bool, limit: int, cursor: str | None, as_json: bool) -> None:
-    """Print the pages that are referenced by the most pages."""
+    """List the most linked pages."""
     with invocation.index() as index:
         answer = index.top(domain, limit=limit, cursor=cursor, fold=fold)
     rows = [(str(item.references), "yes" if item.crawled else "no", _with_near(item)) for item in answer.items]
-    of = f"pages of {answer.domain}" if isinstance(answer, DomainListing) else "pages"
-    _tell(answer, as_json, ("references", "crawled", "url"), rows, f"{answer.total} {of} known")
+    of = f" of {answer.domain}" if isinstance(answer, DomainListing) else ""
+    _tell(answer, as_json, ("references", "crawled", "url"), rows, f"{amount(answer.total or 0, 'page')}{of} known")
 
 
 @command("links")
 @click.argument("url")
-@click.option("--out", is_flag=True, help="The pages that this one references, in its order.")
+@click.option("--out", is_flag=True, help="List the pages that URL links to, in page order.")
 @paging
 @click.pass_obj
 def links(invocation: Invocation, url: str, out: bool, limit: int, cursor: str | None, as_json: bool) -> None:
-    """Print the pages that reference URL, with their words and since when."""
+    """List the pages that link to URL, with their anchor texts and since when."""
     with invocation.index() as index:
         answer = index.links(url, out=out, limit=limit, cursor=cursor)
     rows = [(item.since or "", item.url, item.anchor) for item in answer.items]
     if out:
-        found = f"{answer.url} references {answer.total} pages"
+        found = f"{answer.url} links to {amount(answer.total or 0, 'page')}"
     else:
-        found = f"{answer.references} pages reference {answer.url}"
+        found = f"{amount(answer.references, 'page')} link{'s' if answer.references == 1 else ''} to {answer.url}"
     _tell(answer, as_json, ("since", "url", "anchor"), rows, found)
 
 
@@ -60,7 +62,7 @@ def links(invocation: Invocation, url: str, out: bool, limit: int, cursor: str |
 @as_json
 @click.pass_obj
 def page(invocation: Invocation, url: str, as_json: bool) -> None:
-    """Print what is known of the page at URL, also if it was never crawled."""
+    """Show what is known about the page at URL, even if it was never crawled."""
     with invocation.index() as index:
         answer = index.page(url)
     if as_json:
@@ -76,15 +78,15 @@ def page(invocation: Invocation, url: str, as_json: bool) -> None:
 
 
 @command("domains")
-@click.option("--by", type=click.Choice(["pages", "references"]), default="pages", help="What the largest has most of.")
+@click.option("--by", type=click.Choice(["pages", "references"]), default="pages", help="Sort order.")
 @paging
 @click.pass_obj
 def domains(invocation: Invocation, by: str, limit: int, cursor: str | None, as_json: bool) -> None:
-    """Print the domains of which pages are known."""
+    """List the domains in the index, largest first."""
     with invocation.index() as index:
         answer = index.domains(by, limit=limit, cursor=cursor)
     rows = [(str(item.pagecount), str(item.references), item.domain) for item in answer.items]
-    _tell(answer, as_json, ("pages", "references", "domain"), rows, f"{answer.total} domains known")
+    _tell(answer, as_json, ("pages", "references", "domain"), rows, f"{amount(answer.total or 0, 'domain')} known")
 
 
 @command("changes")
@@ -95,7 +97,7 @@ def domains(invocation: Invocation, by: str, limit: int, cursor: str | None, as_
 def changes(
     invocation: Invocation, of: str | None, since: str | None, limit: int, cursor: str | None, as_json: bool
 ) -> None:
-    """Print references that are new, lost or reworded, newest first: to URL, to pages of DOMAIN, or all.
+    """List links that are new, lost or have a new text, newest first: to URL, to pages of DOMAIN, or all.
 
     A bare name such as example.com means the domain; its front page is https://example.com/.
     """
@@ -103,14 +105,14 @@ def changes(
     with invocation.index() as index:
         answer = index.changes(of, since=earliest, limit=limit, cursor=cursor)
     rows = [(item.at, item.change, item.source, item.target, item.anchor) for item in answer.items]
-    found = f"{answer.count} changes shown"
+    found = f"{amount(answer.count, 'change')} shown"
     if answer.baseline:
-        found += f"; history begins {answer.baseline.at} with {answer.baseline.references} references"
+        found += f"; history starts {answer.baseline.at} with {amount(answer.baseline.references, 'link')}"
     _tell(answer, as_json, ("at", "change", "source", "target", "anchor"), rows, found)
 
 
 def _with_near(item: TopItem) -> str:
-    """The URL, and how many others it stands for."""
+    """The URL, and how many near-duplicates it represents."""
     near = len(item.near) if isinstance(item, FoldedItem) else 0
     return f"{item.url} (and {near} near-duplicates)" if near else item.url
 
@@ -129,12 +131,12 @@ def _tell(answer: Listing, as_json: bool, header: Sequence[str], rows: Sequence[
 
 
 def milliseconds_of(text: str) -> int:
-    """A point in time: a date or time (UTC unless it says otherwise), or so long ago."""
+    """A date or time (UTC unless it names an offset), or an age such as 36h."""
     if text[:-1].isdecimal() and text[-1] in UNITS:
         moment = datetime.now(UTC) - timedelta(seconds=int(text[:-1]) * UNITS[text[-1]])
         return int(moment.timestamp() * 1000)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"--since {text}: this is no time; expected one such as 2026-01-31, 36h or 7d") from None
+        raise UsageError(f"--since {text}: not a time; expected one such as 2026-01-31, 36h or 7d") from None
     return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

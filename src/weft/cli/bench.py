@@ -27,18 +27,18 @@ def _names() -> list[str]:
 
 @command("bench")
 @click.argument("name", shell_complete=lambda _, __, begun: [name for name in _names() if name.startswith(begun)])
-@click.option("--quick", is_flag=True, help="A small run, to see that it works.")
-@click.option("--long", "long", is_flag=True, help="The largest run, where there is one.")
+@click.option("--quick", is_flag=True, help="A small run that only shows that it works.")
+@click.option("--long", "long", is_flag=True, help="The largest run, for benchmarks that have one.")
 @click.pass_context
 def run(context: click.Context, name: str, quick: bool, long: bool) -> None:
     """Run the benchmark NAME and print its table of ratios."""
     if not _names():
-        raise UsageError("benchmarks are part of weft's source checkout, and this weft was installed without it")
+        raise UsageError("benchmarks need a source checkout of weft; this is an installed package")
     if name not in _names():
-        raise UsageError(f"there is no benchmark {name!r}; expected one of: {', '.join(_names())}")
+        raise UsageError(f"no benchmark is called {name!r}; expected one of: {', '.join(_names())}")
     file = _files()[name]
     if long and (quick or '"--long"' not in file.read_text()):
-        raise UsageError(f"benchmark {name} has no long run" if not quick else "--quick and --long cannot be both")
+        raise UsageError(f"benchmark {name} has no long run" if not quick else "--quick and --long exclude each other")
     command = [sys.executable, str(file), *(["--quick"] if quick else []), *(["--long"] if long else [])]
     context.exit(_run(command))
 
@@ -48,7 +48,7 @@ def _run(command: list[str]) -> int:
     try:
         return process.wait()
     except KeyboardInterrupt:
-        # The terminal interrupted it too; it ends without a word.
+        # The terminal interrupted it too; it ends silently.
         process.kill()
         process.wait()
         raise

@@ -1,4 +1,4 @@
-"""`weft verify`, `rebuild`, `digest`: is the index what its pages say it is."""
+"""`weft verify`, `rebuild`, `digest`: does the index match its pages?"""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.progress import lines_now_and_then
+from weft.cli.tables import amount
 
 if TYPE_CHECKING:
     from weft.index.verify_archive import ArchiveVerification
@@ -16,16 +17,14 @@ if TYPE_CHECKING:
 
 
 @command("verify")
-@click.option(
-    "--archive", "with_archive", is_flag=True, help="First compare the pages with the WARC records of the crawl."
-)
+@click.option("--archive", "with_archive", is_flag=True, help="Also compare the pages with the crawl's WARC records.")
 @as_json
 @click.pass_context
 def verify(context: click.Context, with_archive: bool, as_json: bool) -> None:
-    """Compute every derived cell anew from the pages, by another program, and compare.
+    """Recompute every count and ranking from the stored pages with separate code, and compare.
 
-    With --archive the pages themselves are read again from the records that the crawl kept. Exit code 1 if anything
-    differs; the first differences are printed.
+    With --archive, the stored pages are first compared with the WARC records that they came from. Prints the first
+    differences; the exit code is 1 if there are any.
     """
     from weft.linkindex.pipeline import counted
     from weft.linkindex.verify import verify as compare
@@ -45,7 +44,7 @@ def verify(context: click.Context, with_archive: bool, as_json: bool) -> None:
             click.echo(example)
         if archive:
             click.echo(_spoken(archive))
-        click.echo(f"{found.cells} cells compared, {found.differences} differences (seq {seq})")
+        click.echo(f"{amount(found.differences, 'difference')} in {amount(found.cells, 'cell')} (seq {seq})")
     context.exit(1 if differences else 0)
 
 
@@ -64,17 +63,19 @@ def _told(archive: ArchiveVerification) -> dict[str, int]:
 
 
 def _spoken(archive: ArchiveVerification) -> str:
-    left_out = f"; {archive.left_out} pages that no fetch decided left out" if archive.left_out else ""
-    return f"{archive.records} records read again, {archive.differences} differences{left_out}"
+    left_out = (
+        f"; skipped {amount(archive.left_out, 'page')} that did not come from a crawl" if archive.left_out else ""
+    )
+    return f"{amount(archive.differences, 'difference')} in {amount(archive.records, 'WARC record')}{left_out}"
 
 
 @command("rebuild")
 @as_json
 @click.pass_obj
 def rebuild(invocation: Invocation, as_json: bool) -> None:
-    """Compute every derived cell anew from the pages and write what differs, in one step for readers.
+    """Recompute every count and ranking from the stored pages, and correct what differs in one atomic step.
 
-    After a change of index.count this makes the tables count so.
+    Run it after changing index.count.
     """
     from weft.linkindex.rebuild import rebuild as put_right
 
@@ -85,14 +86,14 @@ def rebuild(invocation: Invocation, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"seq": seq, "differences": differences, "counting": count}))
     else:
-        click.echo(f"{differences} cells put right (seq {seq}, counting {count} references)")
+        click.echo(f"{amount(differences, 'cell')} corrected (seq {seq}, counting {count} references)")
 
 
 @command("digest")
 @as_json
 @click.pass_obj
 def digest(invocation: Invocation, as_json: bool) -> None:
-    """Print one hash over every page and derived cell: two indexes that say the same have the same."""
+    """Print one hash over all pages, counts and rankings: equal indexes have equal hashes."""
     from weft.linkindex.digest import digest as hashed
 
     with invocation.reader() as reader:

@@ -14,8 +14,8 @@ MAKERS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComple
 @click.argument("shell", type=click.Choice(list(MAKERS)))
 @click.pass_context
 def run(context: click.Context, shell: str) -> None:
-    """Print the script that completes weft's commands.
+    """Print a shell script that completes weft's commands.
 
-    For bash: `eval "$(weft completion bash)"`, best in ~/.bashrc.
+    For bash, put `eval "$(weft completion bash)"` into ~/.bashrc.
     """
     click.echo(MAKERS[shell](context.find_root().command, {}, "weft", "_WEFT_COMPLETE").source())

@@ -15,7 +15,7 @@ from weft.cli.tables import aligned
 @as_json
 @click.pass_obj
 def run(invocation: Invocation, as_json: bool) -> None:
-    """Print every setting in force and where its value came from."""
+    """Print every setting, its current value and where that value comes from."""
     from weft.config import rows, shown, toml_text
 
     loaded = invocation.load()

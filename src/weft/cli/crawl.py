@@ -30,12 +30,15 @@ _LOOK_EVERY = 0.5
     "--scope",
     type=click.Choice(["hosts", "domains", "any"]),
     default="hosts",
-    help="Stay on the hosts of the given URLs, on their domains, or go anywhere.",
+    help="What the crawl may visit: only the hosts of these URLs, their whole domains, or any site.",
 )
 @click.option(
-    "--again", type=click.FloatRange(min=0), metavar="S", help="Crawl again what was crawled more than S seconds ago."
+    "--again",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Recrawl pages that were fetched more than S seconds ago.",
 )
-@click.option("--spiders", type=click.IntRange(1, 64), default=1, help="Processes that fetch.")
+@click.option("--spiders", type=click.IntRange(1, 64), default=1, help="Number of fetching processes.")
 @click.pass_context
 def crawl(
     context: click.Context,
@@ -46,9 +49,9 @@ def crawl(
     again: float | None,
     spiders: int,
 ) -> None:
-    """Crawl from the given URLs until nothing is left that is due, and answer from what was found.
+    """Crawl from the given URLs until everything in scope is fetched.
 
-    Run again, it goes on where it was. Ctrl-C finishes what was begun; a second one stops at once.
+    Run it again to resume. Ctrl-C finishes running fetches and stops; a second Ctrl-C stops at once.
     """
     from weft.supervisor.roles import all_roles
 
@@ -60,10 +63,10 @@ def crawl(
 
 
 @command("up")
-@click.option("--spiders", type=click.IntRange(1, 64), default=1, help="Processes that fetch.")
+@click.option("--spiders", type=click.IntRange(1, 64), default=1, help="Number of fetching processes.")
 @click.pass_obj
 def up(invocation: Invocation, spiders: int) -> None:
-    """Keep crawling what is due, until told to stop."""
+    """Crawl continuously and refetch pages when they are due, until Ctrl-C."""
     from weft.supervisor.roles import all_roles
 
     _prepare(invocation, (), "hosts")
@@ -77,7 +80,7 @@ def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
 
     invocation.load()
     if invocation.home.make(starter()):
-        click.echo(f"made {invocation.home.path}", err=True)
+        click.echo(f"Created {invocation.home.path}", err=True)
     _refuse_a_home_in_use(invocation)
     with control_plane(invocation) as mgmt:
         seeds = SeedAdder(mgmt, rules_of(invocation.load().settings), scope)
@@ -86,9 +89,9 @@ def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
             raise UsageError("none of the URLs can be crawled")
         sites = mgmt.sites()
         if not sites:
-            raise UsageError("nothing to crawl: this home has no sites yet; expected a URL")
+            raise UsageError("nothing to crawl: this home has no seeds yet; add some with `weft add URL`")
         if all(site.is_excluded for site in sites):
-            raise UsageError("nothing to crawl: every site of this home is excluded; expected a URL of another")
+            raise UsageError("nothing to crawl: every site of this home is excluded; see `weft sites`")
 
 
 def _refuse_a_home_in_use(invocation: Invocation) -> None:
@@ -112,7 +115,7 @@ def _run(invocation: Invocation, roles: list[Role], goal: Goal, *, is_endless: b
         with view:
             reason = supervisor.run(watch.is_over, watch.show)
         progress.look()
-        for line in summary_lines(crawl_summary(progress, mgmt, reason, settings.dispatcher), home):
+        for line in summary_lines(crawl_summary(progress, mgmt, reason, settings.dispatcher), invocation.home_flag):
             click.echo(line)
     return reason
 
@@ -136,14 +139,14 @@ class _Watch:
         disk = self._progress.disk
         if disk.is_low != self._was_low:
             self._was_low = disk.is_low
-            self._view.say(f"the disk is nearly full, {disk}" if disk.is_low else f"fetching goes on: {disk}")
+            self._view.say(f"the disk is almost full: {disk}" if disk.is_low else f"fetching resumes: {disk}")
 
     def is_over(self) -> str:
         seconds, pages = self._goal.seconds, self._goal.pages
         if seconds is not None and self._progress.seconds >= seconds:
-            return f"{seconds:g} seconds are over"
+            return f"stopped after {seconds:g} s (--seconds)"
         if pages is not None and self._progress.total("pages") >= pages:
-            return f"{pages} pages are crawled"
+            return f"stopped after {pages:,} pages (--pages)"
         if not self._is_endless and self._progress.is_over:
-            return "nothing is left that is due"
+            return "finished"
         return ""

@@ -1,4 +1,4 @@
-"""What a person wants to know of a running crawl, in words: the same for a terminal and for a pipe."""
+"""What people want to know about a running crawl: the same facts for a terminal and for a pipe."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ if TYPE_CHECKING:
     from weft.answers.crawl_progress import CrawlProgress
 
 
+_STATE_NAMES = {"pending": "waiting", "crawling": "being fetched", "error": "failed"}
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """When a crawl is to end by itself; without either, when nothing is left."""
+    """When a crawl ends by itself; without either limit, when everything in scope is fetched."""
 
     pages: int | None = None
     seconds: float | None = None
@@ -34,7 +37,7 @@ class Goal:
         if known:
             return f"about {duration(min(known))}"
         if self.pages is None and progress.rate > 0 and progress.waiting:
-            return f"at least {duration(progress.waiting / progress.rate)}, for what is known now"
+            return f"at least {duration(progress.waiting / progress.rate)} for the links known now"
         return ""
 
 
@@ -47,11 +50,14 @@ class Fact(NamedTuple):
 def facts_of(progress: CrawlProgress, goal: Goal) -> list[Fact]:
     pages, seconds = progress.total("pages"), max(progress.seconds, 0.001)
     facts = [
-        Fact("pages", f"{pages:,} in {duration(seconds)}, {progress.rate:.1f}/s lately, {pages / seconds:.1f}/s in all")
+        Fact(
+            "pages",
+            f"{pages:,} in {duration(seconds)}, {progress.rate:.1f}/s now, {pages / seconds:.1f}/s on average",
+        )
     ]
     counts = progress.counts
     if counts is not None:
-        facts += [Fact("links", counted(counts.links)), Fact("found", _found(progress))]
+        facts += [Fact("links", link_counts(counts.links)), Fact("found", _found(progress))]
         facts += _queues(progress)
         facts.append(Fact("chunks", counted(counts.chunks)))
         if counts.errors:
@@ -71,7 +77,7 @@ def in_one_line(progress: CrawlProgress, goal: Goal) -> str:
 
 def _found(progress: CrawlProgress) -> str:
     refused = progress.refused()
-    left_out = f"; left out: {counted(refused)}" if any(refused.values()) else ""
+    left_out = f"; skipped: {counted(refused)}" if any(refused.values()) else ""
     return f"{progress.total('discovered'):,} links{left_out}"
 
 
@@ -86,8 +92,13 @@ def _queues(progress: CrawlProgress) -> list[Fact]:
     return [Fact("hosts", line), *(Fact("spider", problem, is_bad=True) for problem in problems)]
 
 
+def link_counts(links: Mapping[str, int]) -> str:
+    """Links by state, in the words that people use for these states."""
+    return counted({_STATE_NAMES.get(state, state): number for state, number in links.items()})
+
+
 def counted(numbers: Mapping[str, int]) -> str:
-    """Without what there is none of."""
+    """For example "3 crawled, 1 failed"; zeros are left out."""
     return ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number) or "none"
 
 

@@ -1,36 +1,37 @@
-"""The end of a crawl, in words."""
+"""What `weft crawl` prints at the end."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.crawl_facts import counted
+from weft.cli.crawl_facts import counted, link_counts
+from weft.cli.tables import amount
 
 if TYPE_CHECKING:
     from weft.answers.crawl_summary import CrawlSummary
 
 
-def summary_lines(summary: CrawlSummary, home: Path) -> list[str]:
+def summary_lines(summary: CrawlSummary, home_flag: Path | None) -> list[str]:
+    """`home_flag` is the value of --home, for the command that the last line suggests."""
     seconds = max(summary.seconds, 0.001)
     rate = f"{summary.pages / seconds:.1f} pages/s"
-    lines = [f"{summary.reason}: {summary.pages} pages in {seconds:.1f} s ({rate}), {summary.discovered} links found"]
+    found = amount(summary.discovered, "link")
+    lines = [f"Crawl {summary.reason}: {amount(summary.pages, 'page')} in {seconds:.1f} s ({rate}), {found} found."]
     if summary.links is not None:
-        lines.append(f"links: {counted(summary.links)}")
+        lines.append(f"Links: {link_counts(summary.links)}")
     if summary.errors:
-        lines.append(f"errors: {counted(summary.errors)}")
+        lines.append(f"Errors: {counted(summary.errors)}")
     if summary.failed_chunks:
-        lines.append(
-            f"not in the index: {summary.failed_chunks} chunks that could not be built; `weft retry` offers them again"
-        )
+        lines.append(f"Not indexed: {amount(summary.failed_chunks, 'chunk')}; `weft retry` tries again.")
     if any(summary.refused.values()):
-        lines.append(f"left out: {counted(summary.refused)}")
+        lines.append(f"Skipped: {counted(summary.refused)}")
     if summary.freshness is not None:
-        lines.append(
-            f"fresh: {summary.freshness:.1f} s from the end of a fetch until its page is in the answers (median)"
-        )
-    lines += [f"seed {seed.url}: {seed.problem}" for seed in summary.seeds]
+        lines.append(f"Freshness: {summary.freshness:.1f} s from fetch to answer (median)")
+    lines += [f"Seed {seed.url}: {seed.problem}" for seed in summary.seeds]
     if summary.more_seeds:
-        lines.append(f"{summary.more_seeds} more seeds; `weft why URL` tells about each")
-    lines.append(f"ask it: weft top --home {home}")
+        lines.append(f"Not checked: {amount(summary.more_seeds, 'more seed')}; `weft why URL` explains each.")
+    option = f" --home {shlex.quote(str(home_flag))}" if home_flag else ""
+    lines.append(f"Next: `weft top{option}` shows the most linked pages.")
     return lines

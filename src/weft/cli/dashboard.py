@@ -1,4 +1,4 @@
-"""A crawl as it runs: a live table on a terminal, a line now and then elsewhere."""
+"""A running crawl: a live table on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class LineView:
 
 
 class LiveView:
-    """For people. Drawn when there is news, by nobody in between."""
+    """For people. Redrawn only by `show`."""
 
     def __init__(self, progress: CrawlProgress, goal: Goal, console: Console | None = None) -> None:
         self._progress, self._goal, self._console = progress, goal, console
@@ -99,7 +99,7 @@ class LiveView:
 
         heading = Table.grid(padding=(0, 2, 0, 0))
         parts: list[RenderableType] = [
-            Text("weft crawls", style="bold"),
+            Text("weft crawl", style="bold"),
             Text(sparkline(self._progress.rates), "green"),
         ]
         share = self._goal.share_done(self._progress)
@@ -110,7 +110,7 @@ class LiveView:
 
 
 def sparkline(values: Sequence[float], width: int = 30) -> str:
-    """The last values as a row of bars, the highest as high as can be."""
+    """The last values as a row of bars; the highest value gets the full height."""
     shown = list(values)[-width:]
     highest = max(shown, default=0.0)
     if highest <= 0:

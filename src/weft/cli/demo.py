@@ -21,9 +21,9 @@ from weft.home import Home
 )
 @click.pass_context
 def run(context: click.Context) -> None:
-    """Show what weft does: a tour over a synthetic web, the documents' examples.
+    """Show what weft does, offline: a guided tour, small examples, and the synthetic web behind them.
 
-    Without a name it is the sample.
+    Without a subcommand it runs `sample`.
     """
     if context.invoked_subcommand is None:
         context.invoke(sample)
@@ -31,9 +31,9 @@ def run(context: click.Context) -> None:
 
 @command("sample")
 def sample() -> None:
-    """Load the documents' sample, three pages, and print its tables as the documents do.
+    """Load the three sample pages of the design documents and print the resulting tables.
 
-    Everything happens in a temporary home, which is gone afterwards.
+    Uses a temporary home and removes it at the end.
     """
     from weft.config import starter
     from weft.config.index_sections import IndexSettings, StoreSettings
@@ -46,14 +46,14 @@ def sample() -> None:
         home.make(starter())
         with open_store(home.store, StoreSettings()) as store:
             applied = LinkIndex(store, IndexSettings()).apply(sample_pages())
-        click.echo(f"Loaded {applied.changed} pages with {applied.links} references into {home.path}.")
+        click.echo(f"Loaded {applied.changed} pages with {applied.links} links into {home.path}.")
         with open_reader(home.store, StoreSettings()) as reader:
             for title, lines in (("Fluo table", fluo_lines(reader)), ("Query table", query_lines(reader))):
                 click.echo(f"\n{title}\n")
                 for line in drawn(lines):
                     click.echo(line)
         _answer(home)
-    click.echo("\nThe temporary home is gone again. Make your own: `weft import FILE.jsonl`, then `weft top`.")
+    click.echo("\nThe temporary home is removed. Next: `weft import FILE.jsonl`, then `weft top`.")
 
 
 def _answer(home: Home) -> None:
@@ -63,12 +63,12 @@ def _answer(home: Home) -> None:
         best = index.top(limit=1).items[0]
         inlinks = index.links(best.url)
     sources = ", ".join(item.url for item in inlinks.items)
-    click.echo(f"\nReferenced most: {best.url}, by {best.references} pages: {sources}")
+    click.echo(f"\nMost linked page: {best.url}. {best.references} pages link to it: {sources}")
 
 
 @command("mgmt")
 def mgmt() -> None:
-    """Play the documents' story of the control plane and draw its relations after each step."""
+    """Replay the control plane example of the design documents and print its tables after each step."""
     from weft.cli.status import drawn as framed
     from weft.mgmt.sqlite import SqliteMgmt
     from weft.mgmt.story import story

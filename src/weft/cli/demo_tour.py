@@ -1,4 +1,4 @@
-"""`weft demo tour`: a small web on loopback, crawled, asked, changed, crawled again and asked again."""
+"""`weft demo tour`: crawl a small web on loopback, query it, change a page, and see the answers change."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ _HURRY = {
     "urlserver.req_ip_per_sec": "200.0",
     "urlserver.req_ip_concurrent": "20",
 }
-"""Our own servers on loopback may be asked more often than strangers."""
+"""Our own servers on loopback may get more requests than a stranger's."""
 
 
 @command("tour")
-@click.option("--hosts", type=click.IntRange(2, 1000), default=50, help="How many hosts.")
-@click.option("--pages", type=click.IntRange(2, 1000), default=20, help="Pages of a host, on average.")
-@click.option("--seconds", type=click.FloatRange(min=1), default=90.0, help="Stop crawling after so long.")
+@click.option("--hosts", type=click.IntRange(2, 1000), default=50, help="Number of hosts.")
+@click.option("--pages", type=click.IntRange(2, 1000), default=20, help="Average number of pages per host.")
+@click.option("--seconds", type=click.FloatRange(min=1), default=90.0, help="Limit for each crawl.")
 @click.option(
-    "--directory", type=click.Path(path_type=Path), default=Path("weft-demo"), help="Where the home is made anew."
+    "--directory",
+    type=click.Path(path_type=Path),
+    default=Path("weft-demo"),
+    help="Where to create the home; an old one is replaced.",
 )
 def run(hosts: int, pages: int, seconds: float, directory: Path) -> None:
-    """Serve a synthetic web on loopback, crawl it, and print the answers; change a page, and see the answer change."""
+    """Crawl a synthetic web on loopback and query it; then change a page and see the answers change."""
     from weft.demo.web.definition.plan import WebPlan
     from weft.demo.web.definition.profile import profile_with
     from weft.demo.web.patterns.sites import EXTRA_SITES
@@ -47,25 +50,25 @@ def run(hosts: int, pages: int, seconds: float, directory: Path) -> None:
     log.unlink(missing_ok=True)
     with serving(plan, log) as served:
         (home / "weft.toml").write_text(served.settings_text())
-        _tell(f"a web of {hosts} hosts on 127.0.0.x, made up from a seed; its log is {log}")
+        _tell(f"A synthetic web of {hosts} hosts on 127.0.0.x. It logs every request in {log}.")
         _weft(home, "crawl", served.url(0), "--scope", "any", "--seconds", f"{seconds:g}")
-        _tell("which pages are referenced most?")
+        _tell("Which pages are linked most?")
         _weft(home, "top", "--limit", "5")
         _ask_about_a_change(served, home, seconds)
         _learn_a_parameter(served, home, seconds)
         served.flush()
-        _tell("was the crawl polite? the server's log is the judge")
+        _tell("Was the crawl polite? The web's own request log decides.")
         _weft(home, "demo", "judge", str(log), "--refetch-after", "0", "--tolerance", "0.02")
-    _tell(f"the home stays in {home}: try `weft domains --home {home}`")
+    _tell(f"The home stays in {home}. Next: `weft domains --home {home}`")
 
 
 def _ask_about_a_change(served: Served, home: Path, seconds: float) -> None:
     source, target = _someone_who_links(served)
-    _tell("which pages of its domain?")
+    _tell("And within one domain?")
     _weft(home, "top", "--domain", target.split("/")[2], "--limit", "3")
-    _tell("who references this page, with what words?")
+    _tell("Who links to this page, and with what text?")
     _weft(home, "links", target, "--limit", "5")
-    _tell(f"now {source} goes away (404), and the web is crawled again")
+    _tell(f"Now {source} is deleted (404). Crawl again and compare.")
     served.vanish(source)
     _weft(home, "crawl", "--again", "0", "--seconds", f"{seconds:g}")
     _weft(home, "links", target, "--limit", "5")
@@ -73,17 +76,17 @@ def _ask_about_a_change(served: Served, home: Path, seconds: float) -> None:
 
 
 def _learn_a_parameter(served: Served, home: Path, seconds: float) -> None:
-    """A site that gives each visitor an id: every page of it has as many URLs as there are visits."""
+    """A site that puts a new session id into every link: each page gets a new URL with every visit."""
     site = f"http://session.test:{served.plan.port}"
-    _tell(f"{site} puts a new session id into every link; weft learns that the id does not matter")
+    _tell(f"{site} puts a new session id into every link. Weft learns to ignore it.")
     _weft(home, "crawl", f"{site}/", "--seconds", f"{seconds:g}")
-    _tell("the rule, how many paths speak for it and against it, and how many fetches it saved")
+    _tell("The learned rule, the evidence for and against it, and the fetches it saved:")
     _weft(home, "rules", "session.test")
     _weft(home, "rules", "--explain", f"{site}/p/7?session=another")
 
 
 def _someone_who_links(served: Served) -> tuple[str, str]:
-    """A page whose going is seen, and a page that it alone makes known better."""
+    """A page that can be deleted, and one of the pages that it links to."""
     from weft.demo.web.fates import Fate
     from weft.demo.web.truth import Truth
 
@@ -101,11 +104,11 @@ def _tell(sentence: str) -> None:
 
 
 def _weft(home: Path, *arguments: str) -> None:
-    """A command as its user would type it, its output where ours goes."""
-    shown = " ".join(arguments)
-    click.echo(click.style(f"$ weft {shown} --home {home}", dim=True))
+    """Run a command as a user would type it, with its output in ours."""
+    command = [*arguments, "--home", str(home)]
+    click.echo(click.style(f"$ weft {' '.join(command)}", dim=True))
     sys.stdout.flush()
-    environment = {**os.environ, "WEFT_HOME": str(home)}
+    environment = dict(os.environ)
     for name, value in _HURRY.items():
         environment["WEFT_" + name.upper().replace(".", "_")] = value
-    subprocess.run([sys.executable, "-m", "weft", *arguments], env=environment, check=False)  # noqa: S603 - ourselves
+    subprocess.run([sys.executable, "-m", "weft", *command], env=environment, check=False)  # noqa: S603 - ourselves

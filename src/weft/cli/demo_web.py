@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.invocation import Invocation, as_json, command, rules_of
-from weft.cli.tables import aligned
+from weft.cli.tables import aligned, amount
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,19 +23,27 @@ A_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 def plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that tell which web."""
+    """The options that define the web."""
     for option in reversed(
         [
-            click.option("--seed", default=1, help="Another seed is another web."),
-            click.option("--hosts", default=50, help="How many hosts."),
-            click.option("--pages", default=20, help="HTML pages of a host, on average."),
-            click.option("--addresses", default=5, help="Addresses from 127.0.0.1 up that the hosts share."),
-            click.option("--port", default=0, help="Port on every address; 0 takes a free one."),
-            click.option("--tls", is_flag=True, help="Make some hosts secure (needs the package cryptography)."),
-            click.option("--tls-port", default=0, help="Port for TLS; 0 takes a free one."),
-            click.option("--profile", default="plain", help="Which behaviours occur: plain, finite, all and others."),
+            click.option("--seed", default=1, help="Number that determines the web."),
+            click.option("--hosts", default=50, help="Number of hosts."),
+            click.option("--pages", default=20, help="Average number of HTML pages per host."),
             click.option(
-                "--share", "shares", multiple=True, metavar="NAME=VALUE", help="Change a share of the profile."
+                "--addresses", default=5, help="Number of addresses, from 127.0.0.1 up, that the hosts share."
+            ),
+            click.option("--port", default=0, help="Port on every address; 0 picks a free one."),
+            click.option("--tls", is_flag=True, help="Serve some hosts over https (needs the package cryptography)."),
+            click.option("--tls-port", default=0, help="Port for https; 0 picks a free one."),
+            click.option(
+                "--profile", default="plain", help="Which behaviours occur: plain, finite, all or another profile."
+            ),
+            click.option(
+                "--share",
+                "shares",
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="Change how often a behaviour of the profile occurs.",
             ),
         ]
     ):
@@ -52,13 +60,13 @@ def _plan(profile: str, shares: tuple[str, ...], **numbers: Any) -> WebPlan:
 
 @command("serve")
 @plan_options
-@click.option("--log", type=A_FILE, help="Write a line for every request to this new file, for the judge.")
+@click.option("--log", type=A_FILE, help="Log every request to this new file, for `weft demo judge`.")
 @click.option("--write-settings", type=A_FILE, metavar="FILE", help="Write the settings that a crawl needs to FILE.")
-@click.option("--seconds", type=click.FloatRange(min=0), help="Stop after so many seconds.")
+@click.option("--seconds", type=click.FloatRange(min=0), help="Stop after this many seconds.")
 def serve(log: Path | None, write_settings: Path | None, seconds: float | None, **plan: Any) -> None:
-    """Serve a synthetic web on loopback until Ctrl-C: hosts, pages and links that a seed decides.
+    """Serve a synthetic web on loopback until Ctrl-C. The same --seed always gives the same hosts, pages and links.
 
-    Prints the settings (TOML) with which weft crawls it, or writes them to a file.
+    Prints the settings (TOML) that weft needs to crawl it, or writes them to a file.
     """
     from weft.demo.web.server.running import serve as run
 
@@ -77,28 +85,33 @@ def _tell_ready(server: WebServer, log: Path | None, settings_file: Path | None)
         click.echo(text)
     else:
         write_settings(text, settings_file)
-        click.echo(f"settings for weft in {settings_file}", err=True)
+        click.echo(f"Settings for weft: {settings_file}", err=True)
     if log:
-        click.echo(f"every request is logged in {log}", err=True)
-    click.echo(f"control calls at http://127.0.0.1:{server.control_port}/", err=True)
-    click.echo(f"{world.plan.hosts} hosts, the first is {world.url(0)}; Ctrl-C stops", err=True)
+        click.echo(f"Request log: {log}", err=True)
+    click.echo(f"Control calls: http://127.0.0.1:{server.control_port}/", err=True)
+    click.echo(f"Serving {world.plan.hosts} hosts, starting with {world.url(0)}. Ctrl-C stops.", err=True)
 
 
 @command("judge")
 @click.argument("log", type=A_FILE, metavar="LOG")
-@click.option("--allowed-refetches", default=0, help="Requests for pages that had been answered before.")
-@click.option("--refetch-after", type=float, metavar="SECONDS", help="A page may be asked for again after this.")
-@click.option("--robots-age", default=86_400.0, metavar="SECONDS", help="How long a robots.txt holds.")
-@click.option("--tolerance", default=0.005, metavar="SECONDS", help="What measuring may be wrong by.")
-@click.option("--reaction", default=1.0, metavar="SECONDS", help="Time to hear of a Retry-After, if several may run.")
-@click.option("--scope", multiple=True, metavar="NAME", help="A host that may be asked, or .DOMAIN; else all.")
-@click.option("--any-agent", is_flag=True, help="Take any User-Agent, not only the one of the settings.")
+@click.option("--allowed-refetches", default=0, help="Number of repeated requests that are tolerated.")
+@click.option("--refetch-after", type=float, metavar="SECONDS", help="After this long a page may be requested again.")
+@click.option("--robots-age", default=86_400.0, metavar="SECONDS", help="How long a robots.txt may be cached.")
+@click.option("--tolerance", default=0.005, metavar="SECONDS", help="Measuring error to allow for.")
+@click.option(
+    "--reaction",
+    default=1.0,
+    metavar="SECONDS",
+    help="Time allowed to react to a Retry-After when requests run in parallel.",
+)
+@click.option("--scope", multiple=True, metavar="NAME", help="Host, or .DOMAIN, that may be crawled (default: all).")
+@click.option("--any-agent", is_flag=True, help="Accept any User-Agent, not only the configured one.")
 @as_json
 @click.pass_context
 def judge(context: click.Context, /, log: Path, as_json: bool, **given: Any) -> None:
-    """Read the log of a synthetic web and tell which requests were rude, by the settings in force.
+    """Read the request log of a synthetic web and report every impolite request.
 
-    The limits on hosts and addresses are those of `[urlserver]`; --home and --set choose them.
+    The limits for hosts and addresses are the settings in `[urlserver]`; choose them with --home and --set.
     """
     import msgspec
 
@@ -141,18 +154,22 @@ def _drawn(report: Report) -> Iterator[str]:
     for rule in report.rules:
         for example in rule.examples if rule.is_broken else ():
             yield f"{rule.rule}: {example}"
-    said = f"{report.violations} violations" if report.violations else "no violations"
-    yield f"{said} in {report.requests} requests to {report.hosts} hosts in {report.seconds} s"
+    found = amount(report.violations, "violation") if report.violations else "No violations"
+    yield f"{found} in {amount(report.requests, 'request')} to {amount(report.hosts, 'host')} in {report.seconds} s"
 
 
 @command("truth")
 @plan_options
-@click.option("--of", "log", type=A_FILE, metavar="LOG", help="The web of this log, with its control calls, instead.")
-@click.option("--start", "starts", multiple=True, metavar="URL", help="Where a crawl begins; else at the first host.")
-@click.option("--scope", multiple=True, metavar="NAME", help="Stay on this host, or on .DOMAIN; else anywhere.")
-@click.option("--max-depth", type=click.IntRange(min=0), help="Links from the start at most.")
+@click.option(
+    "--of", "log", type=A_FILE, metavar="LOG", help="Use the web of this log, with its control calls, instead."
+)
+@click.option(
+    "--start", "starts", multiple=True, metavar="URL", help="Where the crawl starts (default: the first host)."
+)
+@click.option("--scope", multiple=True, metavar="NAME", help="Stay on this host, or on .DOMAIN (default: any).")
+@click.option("--max-depth", type=click.IntRange(min=0), help="Most hops from the start.")
 @click.option("--sitemaps", is_flag=True, help="Follow the sitemaps that robots.txt names.")
-@click.option("--limit", default=100_000, type=click.IntRange(min=0), help="URLs to tell at most.")
+@click.option("--limit", default=100_000, type=click.IntRange(min=0), help="Most URLs to print.")
 @click.pass_context
 def truth(
     context: click.Context,
@@ -163,10 +180,10 @@ def truth(
     limit: int,
     **given: Any,
 ) -> None:
-    """Tell what a polite crawler must find in a synthetic web, as JSON lines.
+    """Print what a polite crawler must find in a synthetic web, as JSON lines.
 
-    First a line for every URL that the crawl comes to, then one for every uri that is known at its end. Exit code 1:
-    the limit came first.
+    First one line for every URL that the crawl reaches, then one for every uri known at the end. The exit code is 1
+    if --limit cut the list.
     """
     import msgspec
 
@@ -197,5 +214,5 @@ def _world(log: Path | None, plan: dict[str, Any]) -> World:
     if log is not None:
         return world_of(log)
     if not plan["port"] or (plan["tls"] and not plan["tls_port"]):
-        raise UsageError("the port is part of every URL; expected --port (with --tls also --tls-port), or --of LOG")
+        raise UsageError("give --port (with --tls also --tls-port), because it is part of every URL, or --of LOG")
     return make_world(_plan(**plan))

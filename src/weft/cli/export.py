@@ -16,6 +16,7 @@ import click
 from weft.cli.ask import milliseconds_of
 from weft.cli.export_progress import ExportProgress
 from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.tables import amount
 from weft.errors import UsageError
 from weft.export.request import COMPRESSIONS, SUFFIXES, Direction, Format, Request, Subject
 
@@ -30,20 +31,24 @@ def _names(kind: type[StrEnum]) -> click.Choice[str]:
 
 @command("export")
 @click.argument("subject", type=_names(Subject), metavar="links|pages|domains")
-@click.option("--output", metavar="FILE", help="Where to; - is standard output. Else ./links.parquet and the like.")
-@click.option("--format", "form", type=_names(Format), help="Else by the ending of FILE, or parquet.")
-@click.option("--domain", "domains", multiple=True, metavar="DOMAIN", help="Only of this domain; may be repeated.")
-@click.option("--direction", type=_names(Direction), help="Links to pages of DOMAIN (in, the default) or from.")
-@click.option("--since", metavar="TIME", help="Only links or fetches since then: 2026-01-31, 2026-01-31T12:00Z, 7d.")
+@click.option("--output", metavar="FILE", help="File to write; - is standard output (default: ./links.parquet etc.).")
+@click.option("--format", "form", type=_names(Format), help="Default: by the ending of FILE, else parquet.")
+@click.option("--domain", "domains", multiple=True, metavar="DOMAIN", help="Only this domain; may be repeated.")
+@click.option(
+    "--direction", type=_names(Direction), help="Links to pages of DOMAIN (in, the default) or from them (out)."
+)
+@click.option(
+    "--since", metavar="TIME", help="Only links found or pages fetched since: 2026-01-31, 2026-01-31T12:00Z, 7d."
+)
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N rows.")
-@click.option("--compression", type=click.Choice(COMPRESSIONS), help="Of Parquet; zstd unless told otherwise.")
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--compression", type=click.Choice(COMPRESSIONS), help="For Parquet (default: zstd).")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @as_json
 @click.pass_obj
 def run(invocation: Invocation, /, as_json: bool, **given: Any) -> None:
-    """Write references, pages or domains to a file for other programs, all as of one moment.
+    """Export links, pages or domains to a file: a consistent snapshot of the index.
 
-    FILE appears when it is complete; until then it is FILE.weft-part.
+    FILE appears only when it is complete; until then the data is in FILE.weft-part.
     """
     options = _Options(**given)
     request, form, target = _request(invocation, options), _form(options), _target(options)
@@ -58,7 +63,7 @@ def run(invocation: Invocation, /, as_json: bool, **given: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """What was given on the command line, as it was given."""
+    """The command line as typed."""
 
     subject: str
     output: str | None
@@ -76,7 +81,7 @@ def _request(invocation: Invocation, options: _Options) -> Request:
     domains = dict.fromkeys(rules.identify_typed(text).domain for text in options.domains)
     subject, direction = Subject(options.subject), Direction(options.direction or Direction.IN)
     if options.direction and not (domains and subject is Subject.LINKS):
-        raise UsageError("--direction says which links of a domain are meant; expected `links` and --domain with it")
+        raise UsageError("--direction needs `links` and --domain: it chooses between links to and from a domain")
     since = milliseconds_of(options.since) if options.since else None
     return Request(subject, tuple(domains), direction, since, options.limit)
 
@@ -90,11 +95,11 @@ def _form(options: _Options) -> Format:
         form = SUFFIXES[Path(options.output).suffix.lower()]
     else:
         endings = ", ".join(SUFFIXES)
-        raise UsageError(f"--output {options.output} tells no format; expected an ending of {endings}, or --format")
+        raise UsageError(f"--output {options.output}: unknown format; use one of the endings {endings}, or --format")
     if options.compression and form is not Format.PARQUET:
-        raise UsageError(f"--compression is for Parquet, which compresses its parts; {form} is written as it is")
+        raise UsageError(f"--compression works only with Parquet; {form} is never compressed")
     if options.output == "-" and form is Format.PARQUET:
-        raise UsageError("Parquet goes to a file, not to standard output; expected --output FILE, or csv or jsonl")
+        raise UsageError("Parquet cannot be written to standard output; use --output FILE, or --format csv or jsonl")
     return form
 
 
@@ -135,4 +140,5 @@ def _sink(target: Path | None, *, replace: bool) -> Iterator[Sink]:
 def _summary(request: Request, target: Path | None, done: Exported) -> str:
     counting = "" if done.counting == "all" else f", counting {done.counting} references"
     place = target or "standard output"
-    return f"{done.rows:,} {request.subject} to {place}, {done.bytes:,} bytes (seq {done.seq}{counting})"
+    noun = request.subject.removesuffix("s")
+    return f"Exported {amount(done.rows, noun)} to {place}, {done.bytes:,} bytes (seq {done.seq}{counting})"

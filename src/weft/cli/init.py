@@ -13,20 +13,20 @@ from weft.cli.invocation import Invocation, as_json, command
 @as_json
 @click.pass_obj
 def run(invocation: Invocation, as_json: bool) -> None:
-    """Make a home: a directory with a settings file and an empty store.
+    """Create a home: a directory with a settings file and an empty index.
 
-    Run again it changes nothing that is there.
+    It never changes a home that exists.
     """
     from weft.config import starter
 
     home = invocation.home
-    invocation.load()  # a setting that cannot stand is told before anything is made
+    invocation.load()  # refuses bad settings before anything is created
     is_new = home.make(starter())
     with invocation.writer() as store:
         seq = store.last_seq
     if as_json:
         click.echo(json.dumps({"home": str(home.path), "new": is_new, "seq": seq}))
         return
-    click.echo(f"{'made' if is_new else 'already there:'} {home.path}")
+    click.echo(f"Created {home.path}" if is_new else f"{home.path} already exists")
     click.echo(f"  {home.settings_file.name:<10} settings, every key explained")
-    click.echo(f"  {home.store.name + '/':<10} RocksDB, at seq {seq}")
+    click.echo(f"  {home.store.name + '/':<10} index (RocksDB, seq {seq})")

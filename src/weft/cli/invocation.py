@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Invocation:
-    """One run of the command line: `--home` and `--set`, wherever they stood, and what follows from them."""
+    """One run of the command line: `--home` and `--set`, before or after the command's name, and what they select."""
 
     home_flag: Path | None = None
     sets: list[str] = field(default_factory=list)
@@ -78,7 +78,7 @@ def shared_options() -> list[click.Parameter]:
             metavar="DIR",
             callback=_take_home,
             expose_value=False,
-            help=f"Weft's directory (or WEFT_HOME; else ./{DEFAULT_HOME}).",
+            help=f"Directory with all data (default: WEFT_HOME, or ./{DEFAULT_HOME}).",
         ),
         click.Option(
             ["--set", "sets"],

@@ -12,6 +12,7 @@ import click
 
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.progress import Progress
+from weft.cli.tables import amount
 from weft.clock import SystemClock
 from weft.errors import UsageError
 from weft.index.importer import LISTED, Importer, Report, Watcher
@@ -27,35 +28,37 @@ if TYPE_CHECKING:
 
 
 class Wishes(NamedTuple):
-    """How the user wants it."""
+    """The options of `weft import`."""
 
     limit: int | None
     rate: float | None
     workers: int | None
     strict: bool
     bulk: bool | None
-    """None: as the input's size suggests."""
+    """None: decided by the size of the input."""
 
 
 @command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N pages.")
 @click.option(
-    "--rate", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Load at most N pages in a second."
+    "--rate", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Load at most N pages per second."
 )
 @click.option(
     "--workers",
     type=click.IntRange(min=1, max=256),
     metavar="N",
-    help="Processes that parse pages; one less than there are processors unless told.",
+    help="Number of parsing processes (default: one less than processors).",
 )
 @click.option(
     "--bulk/--incremental",
     "bulk",
     default=None,
-    help="Make the whole index at once (it must be empty) or page by page; by the size of the input unless told.",
+    help="Build the whole index in one step (it must be empty), or page by page (default: by input size).",
 )
-@click.option("--strict", is_flag=True, help="Stop at a bad line or record, before anything of its file is loaded.")
+@click.option(
+    "--strict", is_flag=True, help="Check each file first; stop at a bad line or record and load nothing of that file."
+)
 @as_json
 @click.pass_context
 def run(
@@ -70,13 +73,13 @@ def run(
 ) -> None:
     """Load pages from archives (WARC, WAT, ARC) and JSONL files into the index.
 
-    FILE is a file, a directory, a pattern, or - for standard input; plain, .gz or .zst. A home is made where there is
-    none. Lines and records that cannot be loaded are skipped, listed and counted. An import that was cut off goes on
-    where it was when the same file is imported again.
+    FILE is a file, a directory, a pattern, or - for standard input; plain, .gz or .zst. Creates the home if there is
+    none. Bad lines and records are skipped, listed and counted. To resume an interrupted import, run it again with
+    the same file.
     """
     sources = [source.recognised() for source in expand(files)]
     if strict and any(source.path is None for source in sources):
-        raise UsageError("--strict reads a file twice, which standard input cannot be; save it to a file first")
+        raise UsageError("--strict reads its input twice and cannot use standard input; save it to a file first")
     report = _load(context.ensure_object(Invocation), sources, Wishes(limit, rate, workers, strict, bulk))
     if as_json:
         click.echo(json.dumps({field.name: getattr(report, field.name) for field in fields(report)}))
@@ -95,11 +98,11 @@ def _load(invocation: Invocation, sources: list[Source], wishes: Wishes) -> Repo
 
     settings = invocation.load().settings
     if invocation.home.make(starter()):
-        click.echo(f"made {invocation.home.path}", err=True)
+        click.echo(f"Created {invocation.home.path}", err=True)
     round_pages = settings.index.round_pages
     pace = None
     if wishes.rate is not None:
-        # What is loaded in a second is seen after a second.
+        # At this pace a round lasts about a second, so its pages are visible after a second.
         pace, round_pages = Pace(wishes.rate), min(round_pages, ceil(wishes.rate))
     now = SystemClock().now()
     with invocation.writer() as store, parsers(settings, rules_of(settings), wishes.workers) as ready:
@@ -132,12 +135,12 @@ def _load_in_bulk(
     from weft.store.api import BulkStore
 
     if not isinstance(store, BulkStore):
-        raise UsageError("--bulk: the engine of this store takes pages in one by one; expected --incremental")
+        raise UsageError("--bulk: this store engine cannot build an index in one step; use --incremental")
     settings = invocation.load().settings
     with invocation.home.workplace() as place, BulkBuild(store, settings.index, place) as build:
         importer = BulkImporter(build, reader, now)
         _load_all(importer, sources, wishes)
-        click.echo("making the index", err=True)
+        click.echo("building the index", err=True)
         importer.finish()
     return importer.report
 
@@ -158,7 +161,7 @@ def _load_all(importer: Importer | BulkImporter, sources: list[Source], wishes: 
 
 
 class _Listing:
-    """Skipped lines and records, told one by one up to a number, then only counted."""
+    """Prints the first skipped lines and records, and counts the rest."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._told = progress, 0
@@ -170,19 +173,19 @@ class _Listing:
 
     def close(self, noun: str) -> None:
         if self._told > LISTED:
-            self._progress.say(f"skipped {self._told - LISTED} more {noun}")
+            self._progress.say(f"skipped {amount(self._told - LISTED, f'more {noun}')}")
 
 
 def _summary(report: Report, sources: list[Source]) -> str:
-    removed = f" ({report.removed} of them removed)" if report.removed else ""
+    removed = f" ({report.removed:,} deleted)" if report.removed else ""
     parts = [
-        f"{report.pages} pages{removed}: {report.changed} changed, {report.unchanged} unchanged, "
-        f"{report.ignored} not newer",
-        f"{report.links} references changed",
-        f"{report.skipped} {_noun(sources)} skipped{_listed(report.reasons)}",
+        f"Imported {amount(report.pages, 'page')}{removed}: {report.changed:,} changed, "
+        f"{report.unchanged:,} unchanged, {report.ignored:,} not newer",
+        f"{amount(report.links, 'link')} changed",
+        f"{amount(report.skipped, _noun(sources))} skipped{_listed(report.reasons)}",
     ]
     if report.passed:
-        parts.append(f"{report.passed.total()} passed over{_listed(report.passed)}")
+        parts.append(f"{amount(report.passed.total(), 'record')} without a page{_listed(report.passed)}")
     return f"{'; '.join(parts)} (seq {report.seq})"
 
 
@@ -191,4 +194,4 @@ def _listed(counts: Counter[str]) -> str:
 
 
 def _noun(sources: list[Source]) -> str:
-    return "lines" if all(source.format is Format.JSONL for source in sources) else "records"
+    return "line" if all(source.format is Format.JSONL for source in sources) else "record"

@@ -1,4 +1,4 @@
-"""The command line's door: finds a command without importing the others, and turns errors into one sentence."""
+"""Entry point of the command line: imports only the command that runs, and prints an error as one sentence."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from weft.errors import WeftError
 
 # name: (module, function in it, one line for `weft --help`). A module is imported only when its command runs.
 COMMANDS = {
-    "demo": ("weft.cli.demo", "run", "Show what weft does, with the documents' sample."),
-    "init": ("weft.cli.init", "run", "Make a home for a new weft."),
-    "add": ("weft.cli.add", "add", "Make URLs known and have them crawled."),
-    "sites": ("weft.cli.sites", "sites", "What may be crawled, and what was said about it."),
-    "crawl": ("weft.cli.crawl", "crawl", "Crawl from URLs until nothing is left that is due."),
-    "up": ("weft.cli.crawl", "up", "Keep crawling what is due."),
-    "run": ("weft.cli.run", "run", "Run one role of weft, such as a spider."),
-    "status": ("weft.cli.status", "run", "How the crawl is doing."),
-    "nodes": ("weft.cli.nodes", "nodes", "Weft's own processes."),
-    "retry": ("weft.cli.nodes", "retry", "Offer chunks that could not be built again."),
-    "why": ("weft.cli.why", "why", "Why a URL was or was not fetched, and when it is due."),
-    "segment": ("weft.cli.why", "segment", "Which links a domain is crawled by next."),
-    "rules": ("weft.cli.rules", "run", "Which query parameters do not matter, and how that is known."),
-    "import": ("weft.cli.load", "run", "Load pages from files."),
-    "top": ("weft.cli.ask", "top", "Which pages are referenced most, of all or of a domain."),
-    "links": ("weft.cli.ask", "links", "Who references a page, with what words."),
-    "page": ("weft.cli.ask", "page", "What is known of a page."),
-    "domains": ("weft.cli.ask", "domains", "Which domains are known, the largest first."),
-    "changes": ("weft.cli.ask", "changes", "Which references came and went."),
-    "export": ("weft.cli.export", "run", "Write links, pages or domains to a file for other programs."),
-    "url": ("weft.cli.url", "run", "Tell a URL's identity: uri, domain, normalised form."),
-    "robots": ("weft.cli.robots", "run", "Tell what a robots.txt allows, and by which line."),
-    "schema": ("weft.cli.schema", "run", "The tables of the control plane as SQL."),
-    "scan": ("weft.cli.scan", "run", "Print the cells of a table."),
-    "verify": ("weft.cli.check", "verify", "Compute every table anew and compare."),
-    "rebuild": ("weft.cli.check", "rebuild", "Compute every table anew and put right what differs."),
-    "digest": ("weft.cli.check", "digest", "One hash over all that the index says."),
-    "config": ("weft.cli.config", "run", "Print the settings in force and where each came from."),
-    "bench": ("weft.cli.bench", "run", "Measure weft against others (in a source checkout)."),
-    "completion": ("weft.cli.completion", "run", "Print the script that completes weft's commands in a shell."),
+    "demo": ("weft.cli.demo", "run", "Show what weft does, offline."),
+    "init": ("weft.cli.init", "run", "Create a home: the directory for all data."),
+    "add": ("weft.cli.add", "add", "Add seeds: URLs where a crawl starts."),
+    "sites": ("weft.cli.sites", "sites", "List and change the sites that may be crawled."),
+    "crawl": ("weft.cli.crawl", "crawl", "Crawl from URLs until everything in scope is fetched."),
+    "up": ("weft.cli.crawl", "up", "Crawl continuously."),
+    "run": ("weft.cli.run", "run", "Run a single weft process, such as a spider."),
+    "status": ("weft.cli.status", "run", "Show how the crawl is doing."),
+    "nodes": ("weft.cli.nodes", "nodes", "List weft's processes; pause or drain one."),
+    "retry": ("weft.cli.nodes", "retry", "Retry crawled chunks that could not be indexed."),
+    "why": ("weft.cli.why", "why", "Explain why a URL was or was not fetched."),
+    "segment": ("weft.cli.why", "segment", "Show which links of a domain are crawled next."),
+    "rules": ("weft.cli.rules", "run", "Show which query parameters weft ignores, and why."),
+    "import": ("weft.cli.load", "run", "Load pages from WARC, WAT and JSONL files."),
+    "top": ("weft.cli.ask", "top", "List the most linked pages."),
+    "links": ("weft.cli.ask", "links", "List the pages that link to a page."),
+    "page": ("weft.cli.ask", "page", "Show what is known about a page."),
+    "domains": ("weft.cli.ask", "domains", "List the domains in the index, largest first."),
+    "changes": ("weft.cli.ask", "changes", "List new, lost and changed links."),
+    "export": ("weft.cli.export", "run", "Export links, pages or domains to a file."),
+    "url": ("weft.cli.url", "run", "Show how weft normalises a URL."),
+    "robots": ("weft.cli.robots", "run", "Test URLs against a robots.txt file."),
+    "schema": ("weft.cli.schema", "run", "Print the SQL schema of the control plane."),
+    "scan": ("weft.cli.scan", "run", "Print the stored cells of a table."),
+    "verify": ("weft.cli.check", "verify", "Recompute all counts from the pages and compare."),
+    "rebuild": ("weft.cli.check", "rebuild", "Recompute all counts and correct differences."),
+    "digest": ("weft.cli.check", "digest", "Print one hash of the whole index."),
+    "config": ("weft.cli.config", "run", "Print all settings and where each value comes from."),
+    "bench": ("weft.cli.bench", "run", "Run a benchmark (source checkout only)."),
+    "completion": ("weft.cli.completion", "run", "Print a shell completion script."),
 }
 
 
@@ -95,14 +95,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except Exception as error:
         if os.environ.get("WEFT_DEBUG"):
             raise
-        status = _say(f"unexpected {type(error).__name__}: {error} (a bug in weft; WEFT_DEBUG=1 shows where)", 2)
+        status = _say(
+            f"unexpected {type(error).__name__}: {error} (a bug in weft; set WEFT_DEBUG=1 for the traceback)", 2
+        )
     sys.exit(status)
 
 
 def _run(arguments: Sequence[str]) -> int:
     if "_WEFT_COMPLETE" in os.environ:
         weft.main(prog_name="weft")
-    # Not click's own main(): that one takes a closed pipe for the answer no.
+    # Not click's own main(): it exits with 1 when the output is a closed pipe.
     try:
         with weft.make_context("weft", list(arguments)) as context:
             weft.invoke(context)

@@ -1,4 +1,4 @@
-"""`weft nodes` and `weft retry`: weft's own processes, and what they could not do."""
+"""`weft nodes` and `weft retry`: weft's processes, and chunks that failed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import msgspec
 
 from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command
-from weft.cli.tables import aligned
+from weft.cli.tables import aligned, amount
 from weft.errors import NotKnown, UsageError
 
 
 @command("nodes")
-@click.option("--ask", type=click.Choice(["online", "paused", "draining"]), help="Ask the node at ADDRESS to be that.")
+@click.option(
+    "--ask", type=click.Choice(["online", "paused", "draining"]), help="Ask the node at ADDRESS to enter this state."
+)
 @click.argument("address", required=False)
 @as_json
 @click.pass_obj
 def nodes(invocation: Invocation, ask: str | None, address: str | None, as_json: bool) -> None:
-    """List weft's own processes: what they are, how they are, what they hold."""
+    """List weft's processes (nodes): type, state, health, and how much work each holds."""
     from weft.actions.nodes import ask_nodes
     from weft.mgmt.values import NodeState
 
@@ -31,14 +33,14 @@ def nodes(invocation: Invocation, ask: str | None, address: str | None, as_json:
         else:
             found = [node for node in mgmt.nodes() if address in (None, node.address)]
     if address and not found:
-        raise NotKnown(f"there is no node {address}")
+        raise NotKnown(f"no node has the address {address}")
     if as_json:
         click.echo(msgspec.json.encode({"count": len(found), "items": found}))
         return
     rows = [
         (node.address, node.type, node.state, node.health, f"{node.seen / 1000:.0f}", str(node.holds)) for node in found
     ]
-    for line in aligned(("node", "type", "state", "health", "seen s ago", "holds"), rows):
+    for line in aligned(("node", "type", "state", "health", "last seen (s)", "holds"), rows):
         click.echo(line)
 
 
@@ -47,9 +49,9 @@ def nodes(invocation: Invocation, ask: str | None, address: str | None, as_json:
 @as_json
 @click.pass_obj
 def retry(invocation: Invocation, chunks: tuple[int, ...], as_json: bool) -> None:
-    """Offer chunks that could not be built to builders again; without CHUNK all of them."""
+    """Retry chunks of crawled pages that could not be indexed: the given ones, or all."""
     from weft.mgmt.values import ChunkId
 
     with control_plane(invocation) as mgmt:
         offered = mgmt.retry([ChunkId(chunk) for chunk in chunks] or None)
-    click.echo(json.dumps({"chunks": offered}) if as_json else f"{offered} chunks offered again")
+    click.echo(json.dumps({"chunks": offered}) if as_json else f"{amount(offered, 'chunk')} will be retried")

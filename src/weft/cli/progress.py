@@ -1,4 +1,4 @@
-"""Progress of long work: a bar with rate and time left on a terminal, a line now and then elsewhere."""
+"""Progress of long work: a bar with rate and time left on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self
 import click
 
 LINE_EVERY = 10.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines without a terminal."""
 
 
 class Progress:
@@ -22,7 +22,7 @@ class Progress:
         self._task: Any = None
         self._began = self._told = time.monotonic()
         self._skipped: int | None = None
-        """Bytes that were done before: an import that goes on does not read them."""
+        """Bytes that an interrupted import had read before; they say nothing about today's speed."""
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
@@ -75,7 +75,7 @@ class Progress:
 
 
 def lines_now_and_then() -> Callable[[str, int], None]:
-    """A watcher of long work of unknown length: told what is counted and how far it is, it says so now and then."""
+    """A watcher of long work of unknown length: prints a count every few seconds."""
     told = time.monotonic()
 
     def tell(what: str, number: int) -> None:

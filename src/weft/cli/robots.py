@@ -26,10 +26,10 @@ STANDARD_INPUT = "-"
 @as_json
 @click.pass_context
 def run(context: click.Context, file: str, agent: str, urls: tuple[str, ...], as_json: bool) -> None:
-    """Tell whether the robots.txt in FILE lets AGENT fetch each URL, and which line decides.
+    """Test whether the robots.txt in FILE allows AGENT to fetch each URL, and show the line that decides.
 
     FILE - reads standard input. AGENT is a product token such as weft, without a version. A URL without a scheme means
-    https; one that begins with / is a path on the file's own site. If any URL is refused, the exit code is 1.
+    https; one that starts with / is a path on the file's own site. If any URL is refused, the exit code is 1.
     """
     from weft.robots.file import is_product_token, parse
 
@@ -52,7 +52,7 @@ def _read(file: str, limit: int) -> bytes:
     """One byte more than counts, so that a line which the limit cuts is known to be cut."""
     try:
         if file == STANDARD_INPUT and sys.stdin is None:
-            raise UsageError("standard input is closed; expected a robots.txt there because of the argument -")
+            raise UsageError("standard input is closed; the argument - needs a robots.txt there")
         if file == STANDARD_INPUT:
             return sys.stdin.buffer.read(limit + 1)
         with Path(file).open("rb") as opened:

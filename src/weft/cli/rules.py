@@ -1,4 +1,4 @@
-"""`weft rules`: which query parameters do not matter, and how that is known."""
+"""`weft rules`: which query parameters are ignored, and why."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ _REACHES = ("host", "path", "value")
 
 @command("rules")
 @click.argument("domain", required=False)
-@click.option("--explain", "url", metavar="URL", help="Tell which rules apply to this URL, and what it reduces to.")
+@click.option("--explain", "url", metavar="URL", help="Show which rules apply to this URL, and what it is reduced to.")
 @as_json
 @click.pass_obj
 def run(invocation: Invocation, domain: str | None, url: str | None, as_json: bool) -> None:
-    """Show which query parameters do not matter, of DOMAIN or of all domains.
+    """Show which query parameters weft has learned to ignore, for DOMAIN or for all domains.
 
-    A rule was learned from pages with one text; support counts them: pairs of a path, paths of a host. Shown are
-    those that reach furthest and saved most, with --json all. `weft sites` keeps or drops parameters by hand.
+    Weft learns a rule from pages that have the same text with and without a parameter. "support" counts this evidence:
+    pairs of URLs on one path, or paths of one host. Prints the rules with the widest reach and the most saved
+    fetches; --json prints all. `weft sites` sets parameters by hand.
     """
     if domain and url:
-        raise UsageError("DOMAIN and --explain were given; expected one of them")
+        raise UsageError("give DOMAIN or --explain, not both")
     rules = rules_of(invocation.load().settings)
     if url:
         _explain(invocation, rules.identify_typed(url), as_json)
@@ -59,13 +60,13 @@ def _list(invocation: Invocation, domain: str | None, as_json: bool) -> None:
         click.echo(msgspec.json.encode({"count": len(items), "items": items}))
         return
     if not found:
-        click.echo("no rules: nothing was learned yet")
+        click.echo("No rules learned yet.")
         return
     heads = ("rule", "reach", "where", "support", "contradictions", "saved", "learned")
     for line in aligned(heads, [_row(rule) for rule in sorted(found, key=_rank)[:_SHOWN]]):
         click.echo(line)
     if len(found) > _SHOWN:
-        click.echo(f"{len(found) - _SHOWN} more rules: --json shows all of them")
+        click.echo(f"{len(found) - _SHOWN} more rules; --json shows all.")
 
 
 def _rank(rule: Listed) -> tuple[bool, int, int]:
@@ -104,10 +105,10 @@ def _explain(invocation: Invocation, page: PageUrl, as_json: bool) -> None:
         return
     for rule in rules:
         click.echo(f"{rule.text}: {_why(rule.reach.value, rule.support)}")
-    click.echo(f"{page.url} -> {target.url}" if reduced else f"{page.url} stands for itself: no rule reduces it")
+    click.echo(f"{page.url} -> {target.url}" if reduced else f"{page.url} is fetched as it is: no rule applies")
 
 
 def _why(reach: str, support: int) -> str:
     if reach == "hand":
-        return "dropped by hand"
+        return "set by hand (drop_parameters)"
     return f"{support} {'paths agree' if reach == 'host' else 'pairs agree' if support > 1 else 'pair agrees'}"

@@ -10,14 +10,14 @@ from weft.cli.invocation import shared_options
 
 # role: (module, function in it, one line for `weft run --help`). A module is imported only when its role runs.
 ROLES = {
-    "urlserver": ("weft.cli.run_urlserver", "run", "Decide when which host is asked, and tell spiders."),
-    "spider": ("weft.cli.run_spider", "run", "Fetch what URL servers ask for."),
-    "index": ("weft.cli.run_index", "run", "Load what was crawled into the index, choose what is crawled next."),
+    "urlserver": ("weft.cli.run_urlserver", "run", "Decide when each host may be requested, and send URLs to spiders."),
+    "spider": ("weft.cli.run_spider", "run", "Fetch the URLs that URL servers send."),
+    "index": ("weft.cli.run_index", "run", "Load crawled pages into the index, and choose what to crawl next."),
 }
 
 
 class Roles(click.Group):
-    """All roles, imported one by one when they are needed."""
+    """All roles; a role's module is imported when it runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(ROLES)
@@ -36,7 +36,7 @@ class Roles(click.Group):
 
 @click.group("run", cls=Roles, params=shared_options(), subcommand_metavar="ROLE")
 def run() -> None:
-    """Run one role of weft until it is told to stop.
+    """Run one role of weft as a process of its own.
 
-    SIGTERM or Ctrl-C: finish what was begun, then stop. A second time: stop at once.
+    Ctrl-C or SIGTERM finishes running work and stops; a second one stops at once.
     """

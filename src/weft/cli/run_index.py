@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 @command("index")
 @click.option(
-    "--workers", type=click.IntRange(1, 256), help="Processes that parse pages (default: one less than processors)."
+    "--workers", type=click.IntRange(1, 256), help="Number of parsing processes (default: one less than processors)."
 )
 @click.option(
     "--again",
     type=click.FloatRange(min=0),
     metavar="S",
-    help="First make due what was crawled more than S seconds ago.",
+    help="Refetch pages that were fetched more than S seconds ago.",
 )
 @click.pass_obj
 def run(invocation: Invocation, workers: int | None, again: float | None) -> None:
-    """Load what was crawled into the index, and choose what is crawled next."""
+    """Load crawled pages into the index, and choose what to crawl next."""
     from weft.clock import SystemClock
     from weft.dispatcher.again import make_due
     from weft.index.parsing import reading_all

@@ -24,9 +24,9 @@ log = logging.getLogger(__name__)
 @command("spider")
 @click.pass_obj
 def run(invocation: Invocation) -> None:
-    """Listen for URL servers, fetch what they ask for, archive and report it.
+    """Accept URLs from URL servers, fetch and archive them, and report the results.
 
-    Prints one line with its address once it is ready.
+    Prints its address when it is ready.
     """
     from weft.config.rules import host_and_port
     from weft.mgmt.open import open_mgmt

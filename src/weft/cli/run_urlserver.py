@@ -31,9 +31,9 @@ STATUS = "urlserver"
 @command("urlserver")
 @click.pass_obj
 def run(invocation: Invocation) -> None:
-    """Claim links, queue them per host, and send each to a spider when its host and address may be asked.
+    """Claim links, queue them per host, and send each to a spider when its host and address allow a request.
 
-    Prints one line once it is registered.
+    Prints one line when it is registered.
     """
     from weft.config.rules import host_and_port
     from weft.mgmt.open import open_mgmt

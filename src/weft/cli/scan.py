@@ -9,7 +9,7 @@ from itertools import islice
 import click
 
 from weft.cli.invocation import Invocation, as_json, command
-from weft.cli.tables import aligned
+from weft.cli.tables import aligned, amount
 from weft.store.api import Cell, Reader
 from weft.store.tables import Table, readable, readable_qualifier, readable_row, row_prefix
 
@@ -20,14 +20,14 @@ _PAGE = 1000
 
 @command("scan")
 @click.argument("table", type=click.Choice([table.label for table in Table], case_sensitive=False), metavar="TABLE")
-@click.option("--row", "row", default="", metavar="PREFIX", help="Only rows that begin so, as they are printed.")
-@click.option("--limit", default=100, type=click.IntRange(min=0), help="Cells to print; 0 prints all.")
+@click.option("--row", "row", default="", metavar="PREFIX", help="Only rows that start with this, as printed.")
+@click.option("--limit", default=100, type=click.IntRange(min=0), help="Most cells to print; 0 prints all.")
 @as_json
 @click.pass_obj
 def run(invocation: Invocation, table: str, row: str, limit: int, as_json: bool) -> None:
-    """Print cells of TABLE in order: row, family, qualifier, seq, value.
+    """Print the cells of TABLE in order: row, family, qualifier, seq, value.
 
-    A row or family that repeats is left blank. Counts in keys are decoded (`t:3:com.c`), bytes that are no text are
+    A repeated row or family is left blank. Counts in keys are decoded (`t:3:com.c`); bytes that are not text are
     shown as \\xNN.
     """
     chosen = Table[table.upper()]
@@ -40,11 +40,11 @@ def run(invocation: Invocation, table: str, row: str, limit: int, as_json: bool)
         for line in drawn(chosen, shown):
             click.echo(line)
         if limit and next(cells, None) is not None:
-            click.echo(f"there are more than {limit} cells; --limit 0 prints all", err=True)
+            click.echo(f"Showing the first {amount(limit, 'cell')}; --limit 0 prints all.", err=True)
 
 
 def drawn(table: Table, cells: Iterable[Cell]) -> Iterator[str]:
-    """The cells as the documents print tables."""
+    """A table of cells, like those in docs/tables.md."""
     remaining = iter(cells)
     page = list(islice(remaining, _PAGE))
     while True:

@@ -10,7 +10,7 @@ from weft.cli.invocation import command
 @command("schema")
 @click.argument("database", type=click.Choice(["sqlite", "postgresql"]))
 def run(database: str) -> None:
-    """Print the tables of the control plane as SQL."""
+    """Print the SQL schema of the control plane."""
     from weft.mgmt.sql.dialect import schema
 
     click.echo(schema(database), nl=False)

@@ -16,8 +16,12 @@ from weft.model.site import SITE_KEYS, Site
 
 @command("sites")
 @click.argument("name", required=False)
-@click.option("--scope", type=click.Choice(["hosts", "domains", "any"]), help="What belongs to the site.")
-@click.option("--exclude/--no-exclude", "is_excluded", default=None, help="Whether nothing of it is crawled.")
+@click.option(
+    "--scope",
+    type=click.Choice(["hosts", "domains", "any"]),
+    help="What belongs to the site: its host, its domain, or anything.",
+)
+@click.option("--exclude/--no-exclude", "is_excluded", default=None, help="Stop (or resume) crawling this site.")
 @click.option(
     "--setting",
     "settings",
@@ -36,9 +40,9 @@ def sites(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """List what may be crawled; with NAME, show or change one site.
+    """List the sites that may be crawled; with NAME, show or change one.
 
-    NAME is a host, a domain, or * for anything.
+    NAME is a host, a domain, or * for any site.
     """
     from weft.actions.sites import SiteChange, change_site
 
@@ -48,7 +52,7 @@ def sites(
             change_site(mgmt, name, change)
         found = [site for site in mgmt.sites() if name in (None, site.name)]
     if name and not found:
-        raise NotKnown(f"{name} is no site; `weft add` makes sites, and `weft sites` lists them")
+        raise NotKnown(f"{name} is not a site; `weft add URL` creates one, `weft sites` lists them")
     if as_json:
         items = [{**msgspec.to_builtins(site), "settings": site.settings.shown()} for site in found]
         click.echo(msgspec.json.encode({"count": len(found), "items": items}))
@@ -63,7 +67,7 @@ def _row(site: Site) -> tuple[str, ...]:
 
 
 def _setting(text: str) -> tuple[str, object]:
-    """The name and value of KEY=VALUE; bare text stands for itself, nothing for None."""
+    """The name and value of KEY=VALUE; text that is not TOML is taken as it is, and no value means None."""
     from weft.config.text import toml_value
 
     key, sign, value = text.partition("=")

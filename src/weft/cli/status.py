@@ -12,7 +12,7 @@ import msgspec
 from weft.answers.disk import Disk
 from weft.answers.objects import moment
 from weft.cli.control import control_plane
-from weft.cli.crawl_facts import counted
+from weft.cli.crawl_facts import counted, link_counts
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.tables import aligned
 from weft.errors import UsageError
@@ -25,16 +25,16 @@ _ROWS = 10
 
 
 @command("status")
-@click.option("--tables", is_flag=True, help="The relations of the control plane, drawn as the documents draw them.")
-@click.option("--queues", is_flag=True, help="The queues of a running URL server, one line a host.")
+@click.option("--tables", is_flag=True, help="Print the tables of the control plane.")
+@click.option("--queues", is_flag=True, help="Print the queues of the running URL server, one line per host.")
 @as_json
 @click.pass_obj
 def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> None:
-    """Print links by state, chunks by task, nodes, and how fresh the index is."""
+    """Show how the crawl is doing: links, chunks, errors, processes, and how fresh the index is."""
     from weft.answers.status import status
 
     if tables and queues:
-        raise UsageError("--tables and --queues show different things; expected one of them")
+        raise UsageError("give --tables or --queues, not both")
     if queues:
         _show_queues(invocation, as_json)
         return
@@ -52,18 +52,18 @@ def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> No
 
 def status_lines(found: Status) -> list[str]:
     lines = [
-        f"runs     {', '.join(found.running) or 'nothing: no role of this home is running'}",
-        f"links    {counted(found.links)}",
+        f"running  {', '.join(found.running) or 'nothing'}",
+        f"links    {link_counts(found.links)}",
         f"chunks   {counted(found.chunks)}",
     ]
     lines += [
-        f"{name:9}{counted(some)}" for name, some in (("errors", found.errors), ("left out", found.refused)) if some
+        f"{name:9}{counted(some)}" for name, some in (("errors", found.errors), ("skipped", found.refused)) if some
     ]
     lines += _index_lines(found)
     if found.disk.is_low:
         lines.append(f"disk     {Disk(found.disk.free, found.disk.min_free)}")
     if found.oldest_lease is not None:
-        lines.append(f"oldest   a node that holds work was last heard {found.oldest_lease / 1000:.0f} s ago")
+        lines.append(f"oldest   last heartbeat of a node with work: {found.oldest_lease / 1000:.0f} s ago")
     rows = [(node.address, node.type, node.state, node.health, str(node.holds)) for node in found.nodes]
     if rows:
         lines += ["", *aligned(("node", "type", "state", "health", "holds"), rows)]
@@ -71,11 +71,11 @@ def status_lines(found: Status) -> list[str]:
 
 
 def _index_lines(found: Status) -> list[str]:
-    """The figures of the index process; of one that is gone, its last ones."""
+    """The figures of the index process; after it has stopped, its last ones."""
     if found.index.pages is None:
         return []
-    until = f"by the last run, until {moment(int((found.told or 0) * 1000))}"
-    when = f"{found.rate:.1f}/s lately" if "index" in found.running else until
+    until = f"in the last run, which ended {moment(int((found.told or 0) * 1000))}"
+    when = f"{found.rate:.1f}/s now" if "index" in found.running else until
     lines = [f"pages    {found.index.pages:,}, {when}"]
     fresh = found.freshness
     if fresh.p50 is not None and fresh.p99 is not None:
@@ -97,7 +97,7 @@ def _show_tables(mgmt: Mgmt, as_json: bool) -> None:
 
 
 def drawn(name: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """A relation in the frame that the documents draw."""
+    """A table of the control plane, framed as in the design documents."""
     from weft.mgmt.relations import RELATIONS
 
     header = RELATIONS[name]
@@ -117,5 +117,5 @@ def _show_queues(invocation: Invocation, as_json: bool) -> None:
 
     facts = read_status(invocation.home.require().path, "urlserver")
     if facts is None:
-        raise NotKnown("no URL server of this home is running, so there are no queues")
+        raise NotKnown("no URL server is running in this home, so there are no queues")
     click.echo(json.dumps(facts) if as_json else draw_queues(facts))

@@ -1,4 +1,4 @@
-"""Tables for people: aligned columns, coloured on a terminal, plain in a pipe."""
+"""Tables and counts for people: aligned columns, coloured on a terminal, plain in a pipe."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], widest: int = 
     yield "-" * (sum(widths) + 2 * len(widths) + min(widest, max(map(len, columns[-1]))))
     for row in rows:
         yield _line(row, widths, lean)
+
+
+def amount(number: int, noun: str) -> str:
+    """For example "1 page" or "1,026 pages"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], lean: Sequence[bool]) -> str:

@@ -15,9 +15,9 @@ from weft.model.url import UrlRefused, UrlRules
 @as_json
 @click.pass_context
 def run(context: click.Context, urls: tuple[str, ...], as_json: bool) -> None:
-    """Tell how weft knows each URL: uri (the page's key), domain, and the URL that would be fetched.
+    """Show how weft normalises each URL: its uri (the page's key), its domain, and the URL that it would fetch.
 
-    A URL without a scheme means https. A refused URL is told with its reason, and the exit code is 1.
+    A URL without a scheme means https. For a refused URL it prints the reason, and the exit code is 1.
     """
     rules = rules_of(context.ensure_object(Invocation).load().settings)
     items = [_identity(rules, given) for given in urls]

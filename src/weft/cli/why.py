@@ -1,4 +1,4 @@
-"""`weft why` and `weft segment`: what happens to a URL, and which links of a domain are crawled next."""
+"""`weft why` and `weft segment`: why a URL was or was not fetched, and what is crawled next."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 
 from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command, rules_of
-from weft.cli.tables import aligned
+from weft.cli.tables import aligned, amount
 from weft.errors import NotKnown
 
 
@@ -16,9 +16,9 @@ from weft.errors import NotKnown
 @as_json
 @click.pass_context
 def why(context: click.Context, url: str, as_json: bool) -> None:
-    """Tell why URL was or was not fetched, and when it is due.
+    """Explain why URL was or was not fetched, and when it is due.
 
-    Exit code 1 if nothing is known of it.
+    The exit code is 1 if URL is not known.
     """
     from weft.answers.why import why as answer
     from weft.cli.why_words import why_lines
@@ -42,7 +42,7 @@ def why(context: click.Context, url: str, as_json: bool) -> None:
 @as_json
 @click.pass_obj
 def segment(invocation: Invocation, domain: str, as_json: bool) -> None:
-    """Show the links that DOMAIN is crawled by next, without taking them."""
+    """Show which links of DOMAIN would be crawled next, and why. Changes nothing."""
     from weft.clock import SystemClock
     from weft.dispatcher.segment import choose
     from weft.dispatcher.work import LinkRound
@@ -56,7 +56,7 @@ def segment(invocation: Invocation, domain: str, as_json: bool) -> None:
         chosen = choose(reader, links, key, settings.dispatcher, SystemClock().now())
         work = links.works([key])[key]
     if not work.links:
-        raise NotKnown(f"no link of {name} is known")
+        raise NotKnown(f"no links of {name} are known")
     if as_json:
         items = [{"uri": each.uri.decode(), "url": each.record.url, "why": each.why} for each in chosen]
         about = {"domain": name, "links": work.links, "outstanding": work.outstanding}
@@ -64,4 +64,4 @@ def segment(invocation: Invocation, domain: str, as_json: bool) -> None:
         return
     for line in aligned(("why", "url"), [(each.why, each.record.url) for each in chosen]):
         click.echo(line)
-    click.echo(click.style(f"{work.links} links of {name} known, {work.outstanding} under way", dim=True))
+    click.echo(click.style(f"{amount(work.links, 'link')} of {name} known, {work.outstanding:,} in progress", dim=True))

@@ -1,4 +1,4 @@
-"""What decides about a URL, for people: from the general to the particular."""
+"""What `weft why` prints: everything that decides about a URL, from the general to the particular."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 def why_lines(why: Why) -> list[str]:
     lines = [f"{why.url} (uri {why.uri}, domain {why.domain})"]
     if not why.known:
-        lines.append("not known: no page that was crawled names it, and it was not added")
-    lines.append(f"scope: site {why.scope}" if why.scope else "scope: out of scope, it belongs to no site")
+        lines.append("not known: no crawled page links to it, and it is not a seed")
+    lines.append(f"site: {why.scope}" if why.scope else "site: none, so it is out of scope")
     if why.budget:
-        lines.append(f"budget: {why.budget.taken} of {why.budget.most} links of the site were chosen so far")
+        lines.append(f"budget: {why.budget.taken:,} of {why.budget.most:,} links of the site are used")
     if why.refusal and why.scope:
         lines.append(f"not crawled: {why.refusal}")
     if why.sitemap_of:
-        lines.append(f"sitemap: robots.txt of {why.sitemap_of} names it")
+        lines.append(f"sitemap: listed in the robots.txt of {why.sitemap_of}")
     if why.record:
         lines += _history_lines(why.record, why.leads_to, is_sitemap=bool(why.sitemap_of))
     if why.control:
@@ -33,14 +33,14 @@ def why_lines(why: Why) -> list[str]:
 
 def _history_lines(record: LinkHistory, leads_to: list[Hop], *, is_sitemap: bool) -> list[str]:
     place = {
-        "new": "waits for its first turn",
-        "given": "is in the control plane's hands",
-        "due": f"is due again {record.due}",
-        "hidden": "is not to be fetched",
+        "new": "waiting for its first fetch",
+        "given": "handed over for fetching",
+        "due": f"next fetch due {record.due}",
+        "hidden": "will not be fetched",
     }[record.place]
-    added = "was found in robots.txt" if is_sitemap else "was added"
+    added = "found in robots.txt" if is_sitemap else "a seed"
     found = f"found {record.discovered} on {record.source}" if record.source else added
-    lines = [f"link: {place}; {found}; {record.depth} hops away"]
+    lines = [f"link: {place}; {found}; depth {record.depth}"]
     if record.fetched:
         outcome = record.error or f"status {record.status}"
         failures = f", {record.failures} failures in a row" if record.failures > 1 else ""
@@ -48,8 +48,8 @@ def _history_lines(record: LinkHistory, leads_to: list[Hop], *, is_sitemap: bool
     if leads_to:
         lines.append("redirect: leads to " + ", then ".join(_hop_words(hop) for hop in leads_to))
     if record.canonical:
-        by = "stands for it, by a rule" if record.place == "hidden" else "is named as canonical by the page"
-        lines.append(f"canonical: {record.canonical} {by}")
+        by = "fetched instead, because of a rule" if record.place == "hidden" else "named by the page"
+        lines.append(f"canonical: {record.canonical} ({by})")
     return lines
 
 
@@ -66,16 +66,16 @@ def _control_words(link: LinkFacts) -> str:
 
 def _robots_words(robots: RobotsNow) -> str:
     verdict = "allowed" if robots.allowed else "refused"
-    by = f" by {robots.line!r}" if robots.line else " (no line speaks of it)"
+    by = f" by {robots.line!r}" if robots.line else " (no line matches)"
     delay = f"; Crawl-delay {robots.crawl_delay:g} s" if robots.crawl_delay else ""
-    return f"{verdict}{by}{delay}; asked for again {robots.expires}"
+    return f"{verdict}{by}{delay}; next check {robots.expires}"
 
 
 def _host_lines(host: HostNow | HostSilent, *, is_known: bool) -> list[str]:
     if isinstance(host, HostSilent):
-        # Who asks about a URL that nobody knows does not want to hear of servers.
+        # For an unknown URL the state of the servers is beside the point.
         return [f"host {host.host}: {host.problem}"] if is_known else []
     lines = [f"host {host.host}: {words}" for words in host.words]
     if host.queue and host.queue.active:
-        lines.append("in spiders' hands: " + ", ".join(host.queue.active))
+        lines.append("being fetched: " + ", ".join(host.queue.active))
     return lines

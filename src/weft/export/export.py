@@ -24,7 +24,9 @@ class ExportWrong(WeftError):  # noqa: N818 - the state of the index
     """There were more or fewer rows than the index says."""
 
     def __init__(self, rows: int, expected: int, subject: str) -> None:
-        super().__init__(f"{rows} {subject} were read where the index counts {expected}; `weft verify` tells more")
+        super().__init__(
+            f"read {rows} {subject} where the index counts {expected}; run `weft verify` to find the difference"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ def _domain_blocks(rows: Iterable[tuple[Domain, int, int]]) -> Iterator[Block]:
 def _info(view: View, domain: Domain) -> DomainInfo:
     stored = view.value(Table.FLUO, keys.domain_info_column(reversed_domain(domain).encode()))
     if stored is None:
-        raise NotKnown(f"no page of {domain} is known; `weft domains` lists the domains that are")
+        raise NotKnown(f"no pages of {domain} are known; `weft domains` lists the known domains")
     return DomainInfo.decode(stored)
 
 

@@ -52,9 +52,9 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.since is not None and self.subject is Subject.DOMAINS:
-            raise UsageError("domains have no time of their own, so `since` cannot choose among them")
+            raise UsageError("domains have no time, so `since` does not work with them")
         if self.direction is Direction.OUT and not (self.domains and self.subject is Subject.LINKS):
-            raise UsageError("`direction` says which links of a domain are meant; expected links and a domain with it")
+            raise UsageError("`direction` needs links and a domain: it chooses between links to and from a domain")
 
     @property
     def takes_every_row(self) -> bool:

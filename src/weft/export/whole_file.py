@@ -26,7 +26,7 @@ class ExportUnwritable(WeftError):  # noqa: N818 - the state of a disk, as with 
     def __init__(self, name: Path | str, error: OSError) -> None:
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         problem = "the disk is full" if is_full else f"it cannot be written: {error.strerror or error}"
-        super().__init__(f"{name}: {problem}; the export was given up")
+        super().__init__(f"{name}: {problem}; the export was cancelled")
 
 
 class Sink:
@@ -93,9 +93,9 @@ def refuse_taken(path: Path, *, replace: bool) -> None:
     except OSError as error:
         raise ExportUnwritable(path, error) from error
     if not stat.S_ISREG(mode):
-        raise UsageError(f"{path}: this is no ordinary file; expected the name of a file, or - for standard output")
+        raise UsageError(f"{path}: not an ordinary file; give a file name, or - for standard output")
     if not replace:
-        raise UsageError(f"{path}: this file exists; name another one, or --force replaces it")
+        raise UsageError(f"{path}: this file exists; give another name, or replace it with --force")
 
 
 def _appear(path: Path, part: Path, file: IO[bytes]) -> None:
@@ -120,7 +120,7 @@ def _claimed(part: Path) -> IO[bytes]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(handle)
-            raise UsageError(f"{part}: another export is writing this file; wait for it or name another one") from None
+            raise UsageError(f"{part}: another export is writing this file; wait for it or give another name") from None
         if _is_new(handle, part):
             return os.fdopen(handle, "wb", buffering=_BUFFER)
         os.close(handle)

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from weft.errors import StoreError, StoreForeign, StoreInUse, StoreMissing, StoreUnwritable
@@ -20,9 +20,9 @@ MARKER = "weft-store.json"
 def check(path: Path) -> None:
     """Raise unless `path` is a store of the format that this weft reads."""
     if not path.exists():
-        raise StoreMissing(path, "there is no store here; `weft init` makes one")
+        raise StoreMissing(path, "there is no store here; create one with `weft init`")
     if not path.is_dir():
-        raise StoreForeign(path, "this is a file; expected a store's directory")
+        raise StoreForeign(path, "this is a file; a store is a directory")
     try:
         marker = json.loads((path / MARKER).read_bytes())
     except FileNotFoundError:
@@ -30,9 +30,7 @@ def check(path: Path) -> None:
             path, f"this directory is not a weft store (it has no {MARKER}); nothing was changed"
         ) from None
     except (ValueError, OSError) as error:
-        raise StoreForeign(
-            path, f"{MARKER} cannot be read ({error}); expected the note that weft writes there"
-        ) from error
+        raise StoreForeign(path, f"{MARKER} cannot be read ({error})") from error
     found = marker.get("format") if isinstance(marker, dict) else None
     if found != FORMAT:
         raise StoreForeign(path, f"the store has format {found!r}; this weft reads format {FORMAT}")
@@ -80,6 +78,13 @@ def _sync_directory(path: Path) -> None:
         os.close(handle)
 
 
+def _duration(span: timedelta) -> str:
+    seconds = max(0, round(span.total_seconds()))
+    if seconds < 120:
+        return f"{seconds} s"
+    return f"{seconds // 60} min" if seconds < 7200 else f"{seconds // 3600} h"
+
+
 class WriterLock:
     """Held by the one process that writes a store. The operating system frees it when that process ends."""
 
@@ -95,11 +100,11 @@ class WriterLock:
         except BlockingIOError:
             holder = self._read_holder()
             os.close(self._handle)
-            raise StoreInUse(store, f"{holder} is writing to it; stop that one first or wait for it") from None
+            raise StoreInUse(store, f"{holder} is using this home; stop it or wait") from None
         self._write_holder()
 
     def _write_holder(self) -> None:
-        # Only a courtesy to the next one who asks; on a full disk the lock itself still holds.
+        # Only for the message that the next process prints; on a full disk the lock itself still holds.
         command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200]
         since = datetime.now(UTC).isoformat(timespec="seconds")
         note = json.dumps({"pid": os.getpid(), "command": command, "since": since})
@@ -112,12 +117,13 @@ class WriterLock:
     def _read_holder(self) -> str:
         try:
             note = json.loads(os.pread(self._handle, 4096, 0))
-            return f"process {note['pid']} (`{note['command']}`, since {note['since']})"
+            age = datetime.now(UTC) - datetime.fromisoformat(note["since"])
+            return f"another weft (pid {note['pid']}, `{note['command']}`, running for {_duration(age)})"
         except (ValueError, KeyError, TypeError):
-            return "another process"
+            return "another weft"
 
     def release(self) -> None:
-        """Let the next writer in; doing it twice is harmless."""
+        """Let the next writer in; calling it twice is harmless."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
