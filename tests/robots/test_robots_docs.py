@@ -34,7 +34,7 @@ def test_rules_match_as_printed(path: str, target: str, match: str) -> None:
 def test_times_and_sizes_are_as_printed() -> None:
     assert f"first {LIMIT // 1024} KiB" in PAGE
     assert DEFAULTS.limits.robots_bytes == LIMIT
-    first, _, last = (row[2] for row in rows_under("| status after redirects | meaning | asked again after |"))
+    first, _, last = (row[2] for row in rows_under("| status after redirects | meaning | fetched again after |"))
     assert first.startswith(f"{LONGEST // 3_600_000} hours")
     assert f"at least {SHORTEST // 3_600_000} hour" in first
     assert last.startswith(f"{FIRST_RETRY // 60_000} minutes")
