@@ -1,10 +1,10 @@
-# weft: `make demo` shows it, `make test` proves it. Needs python3 (3.11 or later) and make; the rest it installs into .venv.
+# weft: `make demo` shows it, `make test` proves it. Needs Python 3.11 or later and make; everything else is installed into .venv.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 TESTS  ?= tests
-# The demo crawls for so long at most; SEED=https://… crawls a real site in place of the synthetic web.
+# Time limit for each crawl of the demo; SEED=https://… crawls a real site instead of the synthetic web.
 DEMO_SECONDS ?= 60
 SEED   ?=
 
@@ -13,12 +13,13 @@ SEED   ?=
 help:
 	@echo 'make setup      create .venv with weft and its tools'
 	@echo 'make demo       show what weft does, offline'
-	@echo 'make test       the tests that must always pass (minutes)'
-	@echo 'make test-long  the big counts and campaigns'
-	@echo 'make lint types style and types'
-	@echo 'make check      all that CI checks'
-	@echo 'make bench      measure against others; results in benchmarks/RESULTS.md'
-	@echo 'make lock       renew the lock files from pyproject.toml'
+	@echo 'make test       run the tests that must always pass (minutes)'
+	@echo 'make test-long  run the long tests'
+	@echo 'make lint       check style; make types checks types'
+	@echo 'make format     fix style'
+	@echo 'make check      run everything that CI checks'
+	@echo 'make bench      run a benchmark; results are in benchmarks/RESULTS.md'
+	@echo 'make lock       update the lock files from pyproject.toml'
 
 # Compiled here because an environment may forbid it later (PYTHONDONTWRITEBYTECODE), and weft is many processes.
 setup: $(READY)

@@ -96,7 +96,7 @@ def test_a_terminal_gets_a_table_that_fits(progress: CrawlProgress) -> None:
     progress.look()
     console = Console(file=io.StringIO(), width=80, height=24, force_terminal=True)
     with LiveView(progress, Goal(pages=240), console) as view:
-        view.say("spider ended (killed by signal 9), starting it again in 0 s")
+        view.say("spider ended (killed by signal 9), restarting in 0 s")
         view.show()
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "weft crawl" in shown

@@ -39,7 +39,7 @@ def test_a_role_that_ran_is_started_again_after_a_while(tmp_path: Path, monkeypa
     child._wait = 0.01
     child.start()
     wait_for_end(child)
-    assert "config ended (exit code 0), starting it again" in child.look_after()
+    assert "config ended (exit code 0), restarting" in child.look_after()
     first = child.restarts
     end = time.monotonic() + PATIENCE
     while child.restarts == first and time.monotonic() < end:

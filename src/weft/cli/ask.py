@@ -1,4 +1,4 @@
-"""`weft top`, `links`, `page`, `domains`, `changes`: the questions, asked from a terminal."""
+"""`weft top`, `links`, `page`, `domains`, `changes`: queries from a terminal."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
 
 
 def _refuse_a_home_in_use(invocation: Invocation) -> None:
-    """Opening the store as its writer tells who holds it."""
+    """Opening the store for writing raises an error that says who holds it."""
     invocation.writer().close()
 
 

@@ -70,7 +70,7 @@ class Weft(click.Group):
 @click.group(cls=Weft, name="weft", params=shared_options(), context_settings={"max_content_width": 100})
 @click.version_option(__version__, message="weft %(version)s")
 def weft() -> None:
-    """A live, searchable index of a piece of the web."""
+    """Crawl a part of the web politely and keep a live index of its pages and links."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

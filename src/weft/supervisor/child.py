@@ -91,7 +91,7 @@ class Child:
             self._wait = self._next_wait(code, now - self._started)
             self._again_at, self._process = now + self._wait, None
             words = _last_words(said)
-            return f"{self.role.name} ended ({_ending(code)}), starting it again in {self._wait:.0f} s{words}"
+            return f"{self.role.name} ended ({_ending(code)}), restarting in {self._wait:.0f} s{words}"
         if now >= self._again_at:
             self.restarts += 1
             self.start()
