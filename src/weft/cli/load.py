@@ -48,7 +48,7 @@ class Wishes(NamedTuple):
     "--workers",
     type=click.IntRange(min=1, max=256),
     metavar="N",
-    help="Number of parsing processes (default: one less than processors).",
+    help="Number of parsing processes (default: one fewer than processors).",
 )
 @click.option(
     "--bulk/--incremental",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @command("index")
 @click.option(
-    "--workers", type=click.IntRange(1, 256), help="Number of parsing processes (default: one less than processors)."
+    "--workers", type=click.IntRange(1, 256), help="Number of parsing processes (default: one fewer than processors)."
 )
 @click.option(
     "--again",
