@@ -240,9 +240,9 @@ def test_a_domain_that_is_not_known_is_said(tmp_path: Path, subject: Subject) ->
 def test_domains_cannot_be_chosen_by_time_nor_pages_by_direction() -> None:
     with pytest.raises(UsageError, match="domains have no time"):
         Request(DOMAINS, since=1)
-    with pytest.raises(UsageError, match="expected links and a domain"):
+    with pytest.raises(UsageError, match="needs links and a domain"):
         Request(PAGES, (Domain("a.com"),), Direction.OUT)
-    with pytest.raises(UsageError, match="expected links and a domain"):
+    with pytest.raises(UsageError, match="needs links and a domain"):
         Request(LINKS, direction=Direction.OUT)
 
 
@@ -269,7 +269,7 @@ def test_more_or_fewer_rows_than_the_index_counts_are_an_error(tmp_path: Path) -
     batch.add({keys.page_cur(b"com.a"): page("https://a.com/", [("https://b.com/",)]).cur})
     batch.add({keys.page_since(b"com.a"): b"[1]"})
     store.write(batch, 2)
-    with pytest.raises(ExportWrong, match="1 links were read where the index counts 2; `weft verify`"):
+    with pytest.raises(ExportWrong, match="read 1 links where the index counts 2; run `weft verify`"):
         export_nowhere(store, Request(LINKS), tmp_path)
 
 

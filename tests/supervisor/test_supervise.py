@@ -87,12 +87,12 @@ def test_a_signal_stops_in_order_and_is_told(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     assert supervisor.run(lambda: "", interrupt) == "interrupted"
-    assert any("interrupt again to stop at once" in sentence for sentence in said)
+    assert any("Ctrl-C again to stop at once" in sentence for sentence in said)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_the_disk_is_low_below_the_setting_and_says_so(tmp_path: Path) -> None:
     found = look_at_disk(tmp_path / "not" / "there" / "yet", 0)
     assert (found.is_low, found.free > 0) == (False, True)
-    assert str(Disk(5_000_000, 512 << 20)) == "5.0 MB free: nothing is fetched below 536.9 MB (spider.min_free)"
+    assert str(Disk(5_000_000, 512 << 20)) == "5.0 MB free, fetching waits until there are 536.9 MB (spider.min_free)"
     assert [size(n) for n in (1500, 2_500_000, 7_310_000_000)] == ["2 kB", "2.5 MB", "7.3 GB"]
