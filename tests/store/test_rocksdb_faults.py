@@ -136,7 +136,7 @@ def test_a_second_writer_is_refused_and_told_who_writes(path: Path) -> None:
     with writer(path) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        with pytest.raises(StoreInUse, match=rf"process {process.pid} \(`writing.py .*since 20"):
+        with pytest.raises(StoreInUse, match=rf"process {process.pid} \(`store_writing.py .*since 20"):
             RocksStore(path)
     with RocksStore(path) as store:
         assert store.last_seq >= 1
