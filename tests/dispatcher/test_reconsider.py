@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import settings as hypothesis_settings
@@ -21,7 +23,7 @@ SETTINGS = DispatcherSettings(segment_size=100)
 A = "https://a.com/"
 
 
-def site(name: str = "a.com", **about: object) -> Site:
+def site(name: str = "a.com", **about: Any) -> Site:
     plain = {key: about.pop(key) for key in ("scope", "is_excluded") if key in about}
     return Site(name=name, settings=msgspec.convert(about, SiteSettings), **plain)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -62,9 +63,9 @@ class Handed(MemoryMgmt):
         super().__init__(clock)
         self.waiting: list[str] = []
 
-    def reopen(self, links: list[Reopen]) -> int:  # type: ignore[override]
-        self.waiting += [link.uri for link in links]
-        return len(links)
+    def reopen(self, wanted: Sequence[Reopen]) -> list[bool]:
+        self.waiting += [link.uri for link in wanted]
+        return [True] * len(wanted)
 
 
 class Months:

@@ -3,7 +3,7 @@
 import gzip
 import zlib
 
-import brotli
+import brotli  # type: ignore[import-untyped]
 import pytest
 import zstandard
 

@@ -85,7 +85,7 @@ def test_a_page_that_takes_too_much_memory_is_refused_and_its_neighbours_are_not
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGTERM"])
 def test_pages_whose_worker_was_killed_from_outside_are_all_parsed(name):
-    killed = []
+    killed: list[int] = []
     with workers(count=2) as parsing:
         given = [parsing.give(task(*(response(20 * n + at) for at in range(20)))) for n in range(40)]
         found = uris(given[0].take())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from weft.answers.index import Index
 from weft.archive.records import Exchange
@@ -62,7 +63,7 @@ class World:
     def close(self) -> None:
         self._open.close()
 
-    def fetch(self, url: str, body: str = "", status: int = 200, kind: str = HTML, **about: str) -> None:
+    def fetch(self, url: str, body: str = "", status: int = 200, kind: str = HTML, **about: Any) -> None:
         """`url` was asked and this came back; an `error` in place of an answer."""
         page = RULES.identify(url)
         self.mgmt.add([NewLink(page.uri, page.url, "host")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from weft.clock import ManualClock
@@ -20,7 +22,7 @@ HOUR = 3_600_000
 
 
 class Story:
-    def __init__(self, mgmt: MemoryMgmt | None = None, **settings: object) -> None:
+    def __init__(self, mgmt: MemoryMgmt | None = None, **settings: Any) -> None:
         self.wall, self.steady = ManualClock(WALL), ManualClock(STEADY)
         self.mgmt = mgmt or MemoryMgmt(self.wall)
         self.lease = self.mgmt.register(NodeType.CRAWLER, "127.0.0.1:1")
