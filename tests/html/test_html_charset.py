@@ -62,8 +62,21 @@ def test_what_decides(body, content_type, charset, text):
     assert (page.charset, page.text) == (charset, text)
 
 
-@given(st.binary(max_size=60), st.text(max_size=40), st.text(max_size=20))
-def test_no_label_breaks_a_page(body, label, rest):
-    parse_page(body, f"text/html; charset={label}")
-    parse_page(body, label + rest)
-    parse_page(f'<meta charset="{label}">'.encode("utf-8", "replace") + body)
+LABELS = st.sampled_from(["utf-8", "latin1", "koi8-r", "utf-16", "gbk", "replacement", "nonsense"]) | st.text(
+    max_size=40
+)
+
+
+@given(st.binary(max_size=60), LABELS, st.text(max_size=20))
+def test_a_label_chooses_an_encoding_or_is_ignored(body, label, rest):
+    unlabelled = parse_page(body)
+    for content_type in (f"text/html; charset={label}", label + rest):
+        labelled = parse_page(body, content_type)
+        assert labelled == unlabelled or labelled.charset != unlabelled.charset
+
+
+@given(st.binary(max_size=60), LABELS)
+def test_a_page_reads_the_same_in_the_encoding_that_was_found(body, label):
+    marked = f'<meta charset="{label}">'.encode("utf-8", "replace") + body
+    page = parse_page(marked)
+    assert parse_page(marked, f"text/html; charset={page.charset}") == page
