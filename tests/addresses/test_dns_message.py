@@ -98,19 +98,22 @@ def test_the_question_is_repeated_in_any_case() -> None:
     assert not is_answer(data, QUESTION._replace(id=8))
 
 
-COUNTS = st.integers(0, 2)
-HEADERS = st.builds(struct.Struct("!6H").pack, st.just(7), st.integers(0, 0xFFFF), COUNTS, COUNTS, COUNTS, COUNTS)
+FLAGS = st.sampled_from([0x8180, 0x8380]) | st.integers(0, 0xFFFF)
 RECORDS = st.lists(
     st.builds(
         lambda kind, ttl, data: b"\1A\0" + struct.pack("!2HIH", kind, 1, ttl, len(data)) + data,
         st.sampled_from(RecordType),
         st.integers(0, 2**32 - 1),
         st.sampled_from([b"\1\2\3\4", b"\1" * 16, b"\2Hi\0", b"\3" * 22]) | st.binary(max_size=24),
-    )
-).map(b"".join)
+    ),
+    max_size=3,
+)
+MESSAGES = st.builds(
+    lambda flags, records: struct.pack("!6H", 7, flags, 0, len(records), 0, 0) + b"".join(records), FLAGS, RECORDS
+)
 
 
-@given(st.binary(max_size=200) | st.builds(bytes.__add__, HEADERS, st.binary(max_size=60) | RECORDS))
+@given(st.binary(max_size=200) | MESSAGES)
 def test_any_bytes_are_read_or_known_as_damaged(data: bytes) -> None:
     if is_answer(data, QUESTION):
         assert data[:2] == b"\0\7"
