@@ -11,7 +11,7 @@ from support.name_server import AAAA, NXDOMAIN, REFUSED, SERVFAIL, A, Asked, Nam
 from support.resolving import NOW, against, resolved, settings_for
 from weft.addresses.resolver import Failure, Resolved, Resolver
 from weft.clock import ManualClock
-from weft.config.text_table import TextTable
+from weft.config import TextTable
 
 
 def test_the_lowest_ipv4_address_is_taken_with_its_time_to_live() -> None:
@@ -199,7 +199,7 @@ def test_look_ups_of_one_name_share_one_question() -> None:
         tasks[0].cancel()
         ends = await asyncio.gather(*tasks, return_exceptions=True)
         assert isinstance(ends[0], asyncio.CancelledError)
-        assert {end.ip for end in ends[1:]} == {"93.184.9.3"}  # type: ignore[union-attr]
+        assert {end.ip for end in ends[1:]} == {"93.184.9.3"}
         assert len(server.asked) == 1
 
     against(handler, test)

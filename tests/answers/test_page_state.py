@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from weft.answers.page_state import state_of
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.records import LinkRecord
 from weft.dispatcher.results import Fetched, Kind, after_fetch
 from weft.model.fetch_error import FetchError
@@ -20,7 +21,7 @@ NEW = LinkRecord(url="https://a.com/x", discovered=1)
 NOW = 1_770_000_000_000
 
 
-def fetched(kind: Kind, status: int, **about: object) -> LinkRecord:
+def fetched(kind: Kind, status: int, **about: Any) -> LinkRecord:
     return after_fetch(NEW, Fetched(kind=kind, at=NOW, status=status, **about), DispatcherSettings())
 
 

@@ -7,7 +7,7 @@ import zlib
 from mmap import ACCESS_READ, mmap
 from random import Random
 
-import brotli
+import brotli  # type: ignore[import-untyped]
 import pytest
 import zstandard
 from hypothesis import given

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -176,7 +177,8 @@ def test_a_full_disk_is_told_and_nothing_is_half_stored(tmp_path, monkeypatch, w
 
 def test_a_disk_that_takes_only_a_part_loses_nothing_that_was_told(tmp_path):
     """The operating system lets the file grow to a limit and then fails in the middle of a write."""
-    writer, stored, size = ArchiveWriter(tmp_path), [], 0
+    stored: list[Any] = []
+    writer, size = ArchiveWriter(tmp_path), 0
     exchanges = [exchange(f"http://a.test/{n}", Random(n).randbytes(20_000)) for n in range(20)]
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, limit[1]))

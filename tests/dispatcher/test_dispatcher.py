@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.clock import ManualClock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discover import Discovery, Found
 from weft.dispatcher.iterate import Dispatcher
 from weft.dispatcher.records import (
@@ -40,6 +41,7 @@ from weft.linkindex.keys import BASES
 from weft.mgmt.memory import MemoryMgmt
 from weft.model.domain import reversed_domain
 from weft.model.host import web_host_of
+from weft.model.refusal import RefusalKind
 from weft.model.site import Site, SiteSettings
 from weft.model.url import UrlRules
 from weft.store.api import Batch
@@ -81,7 +83,7 @@ class Crawl:
     def step(self, room: int = 1000) -> int:
         return self.dispatcher.step(self.scope, room).given
 
-    def finish(self, url: str, kind: Kind = Kind.PAGE, **about: object) -> None:
+    def finish(self, url: str, kind: Kind = Kind.PAGE, **about: Any) -> None:
         link = found(url)
         round_ = LinkRound(self.store, self.dispatcher.low_water)
         record = round_.read([(link.domain, link.uri)])[0] or LinkRecord(url=link.url)
@@ -204,7 +206,7 @@ def test_scope_is_never_left_and_refusals_have_a_reason() -> None:
         "https://d.com/x.pdf": "pattern: included by none of the site's patterns",
     }
     assert crawl.step() == 2
-    assert crawl.discovery.refused["out of scope"] == 2
+    assert crawl.discovery.refused[RefusalKind.OUT_OF_SCOPE] == 2
 
 
 def test_a_link_that_was_too_deep_is_crawled_once_a_shorter_way_is_found() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import settings as hypothesis_settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from support.dispatcher_world import CountingStore, CrawlWorld, place_of
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher import reconsider, referenced, said
 from weft.dispatcher.discover import Found, refusal_of
 from weft.dispatcher.records import Place
@@ -21,7 +23,7 @@ SETTINGS = DispatcherSettings(segment_size=100)
 A = "https://a.com/"
 
 
-def site(name: str = "a.com", **about: object) -> Site:
+def site(name: str = "a.com", **about: Any) -> Site:
     plain = {key: about.pop(key) for key in ("scope", "is_excluded") if key in about}
     return Site(name=name, settings=msgspec.convert(about, SiteSettings), **plain)
 

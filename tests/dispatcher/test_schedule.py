@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from weft.clock import ManualClock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discover import Discovery, Found
 from weft.dispatcher.iterate import Dispatcher
 from weft.dispatcher.records import LINK, LinkRecord, Place, decode_record
@@ -62,9 +63,9 @@ class Handed(MemoryMgmt):
         super().__init__(clock)
         self.waiting: list[str] = []
 
-    def reopen(self, links: list[Reopen]) -> int:  # type: ignore[override]
-        self.waiting += [link.uri for link in links]
-        return len(links)
+    def reopen(self, wanted: Sequence[Reopen]) -> list[bool]:
+        self.waiting += [link.uri for link in wanted]
+        return [True] * len(wanted)
 
 
 class Months:

@@ -15,6 +15,7 @@ from weft.dispatcher.lastmods import Claim, Lastmods, Trust
 from weft.dispatcher.records import LinkRecord, Place
 from weft.dispatcher.results import Fetched, Kind, after_fetch
 from weft.dispatcher.work import LinkRound
+from weft.model.refusal import RefusalKind
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
 
@@ -62,7 +63,7 @@ def test_an_index_within_indexes_is_followed_so_far_and_no_further(world: World)
     names = [f"https://a.com/sitemap{number}.xml" for number in range(1, 4)]
     found = [record.nesting if (record := world.record(name)) else None for name in names]
     assert found == [1, 2, 0]  # the last one was crawled here without having been found
-    assert world.builder.discovery.refused["sitemaps within sitemaps"] == 1
+    assert world.builder.discovery.refused[RefusalKind.NESTED_SITEMAPS] == 1
 
 
 def test_indexes_that_name_each_other_are_read_once(world: World) -> None:

@@ -31,7 +31,7 @@ def source(tmp_path):
     return written
 
 
-@pytest.fixture(params=warcs.PACKINGS.values(), ids=warcs.PACKINGS)
+@pytest.fixture(params=warcs.PACKINGS.values(), ids=list(warcs.PACKINGS))
 def pack(request):
     return request.param
 

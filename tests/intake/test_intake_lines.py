@@ -51,7 +51,7 @@ PACKERS = {
 }
 
 
-@pytest.fixture(params=PACKERS.values(), ids=PACKERS)
+@pytest.fixture(params=PACKERS.values(), ids=list(PACKERS))
 def pack(request):
     return request.param
 

@@ -2,12 +2,13 @@
 
 import json
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from support import warcs
 from support.suites import suites_folder
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.files import expand
 from weft.intake.parsers import Answered
 from weft.intake.parsing import Parser
@@ -131,7 +132,7 @@ def test_tasks_on_their_way_are_dropped_when_nobody_wants_more(source):
         def give(self, task):
             return Counted(super().give(task).take())
 
-    reading = PageReader(Counting(), LIMITS).blocks(source(KINDS["a.warc"](3000)), 0)
+    reading: Any = PageReader(Counting(), LIMITS).blocks(source(KINDS["a.warc"](3000)), 0)
     next(reading)
     reading.close()
     assert len(dropped) == 64

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support import warcs
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.messages import decode_answer, encode_answer
 from weft.intake.parsers import LANGUAGE, EarlyHere, orders_for
 from weft.intake.parsing import Parser, Task
@@ -85,7 +85,7 @@ def test_a_page_that_takes_too_much_memory_is_refused_and_its_neighbours_are_not
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGTERM"])
 def test_pages_whose_worker_was_killed_from_outside_are_all_parsed(name):
-    killed = []
+    killed: list[int] = []
     with workers(count=2) as parsing:
         given = [parsing.give(task(*(response(20 * n + at) for at in range(20)))) for n in range(40)]
         found = uris(given[0].take())

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.random_webs import RULES, Buckets, histories, newest_pages
 from weft.answers.index import Index
 from weft.clock import ManualClock
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.errors import UsageError
 from weft.linkindex import keys
 from weft.linkindex.batch import expected_cells
@@ -32,7 +32,7 @@ from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc, DomainInfo, UriInfo, read_doc
 from weft.linkindex.updates import Updates
 from weft.model.url import Uri, url_of
-from weft.store.api import Batch, Reader
+from weft.store.api import Batch, Column, Reader
 from weft.store.encoding import cell_key
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table
@@ -288,7 +288,7 @@ def test_counts_beyond_32_bits_are_exact_and_sort_first(play: Playground) -> Non
 def test_notes_are_written_with_the_round(play: Playground) -> None:
     note = cell_key(Table.META.byte, b"import", b"", b"")
     applied = play.index.apply([], {note: b"here"})
-    assert play.store.get(Table.META, [(b"import", b"", b"")])[0].seq == applied.seq
+    assert play.store.get(Table.META, [Column(b"import", b"", b"")])[0].seq == applied.seq
     assert play.index.apply([]).seq == applied.seq, "nothing to do, nothing written"
 
 
@@ -349,7 +349,7 @@ def test_an_exporter_that_fell_behind_what_was_dropped_is_told() -> None:
         store.write(batch, seq)
     base = keys.base_of(b"com.a")
     seen: list[int] = []
-    exporter = Exporter("feed", store, lambda seq, _, updates: seen.append(seq) or {})
+    exporter = Exporter("feed", store, lambda seq, _, updates: seen.append(seq) or {})  # type: ignore[func-returns-value]
     assert exporter.export(most=1) == 1
     batch = Batch()
     batch.add(dropped_cells(store, base, before=1500, most_bytes=10**6))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from weft.errors import TransitionRefused
 from weft.mgmt import rules, transitions
 from weft.mgmt.transitions import Cause
-from weft.mgmt.values import BuilderTask, LinkState, NodeState, Result, WarcPosition
+from weft.mgmt.values import BuilderTask, DocId, LinkState, NodeId, NodeState, Result, WarcPosition
 from weft.model.host import ADDRESS_SLOTS
 
 
@@ -28,11 +28,11 @@ def test_shares_are_fair_and_use_all_that_may_be_used(waiting: list[int], limit:
 
 @given(st.integers(1, 20), st.data())
 def test_parts_of_the_addresses_end_up_even_whatever_the_order_of_calls(count: int, data: st.DataObject) -> None:
-    owners: list[int | None] = [None] * ADDRESS_SLOTS
+    owners: list[NodeId | None] = [None] * ADDRESS_SLOTS
     leaving: set[int] = set()
-    crawlers = list(range(1, count + 1))
+    crawlers = [NodeId(number) for number in range(1, count + 1)]
 
-    def call(me: int) -> None:
+    def call(me: NodeId) -> None:
         for slot in [slot for slot in leaving if owners[slot] == me]:
             owners[slot] = None
             leaving.discard(slot)
@@ -57,7 +57,13 @@ def test_parts_of_the_addresses_end_up_even_whatever_the_order_of_calls(count: i
 def test_kept_texts_are_bounded_and_fit_any_database(error: str, etag: str, location: str, content_type: str) -> None:
     position = WarcPosition("n", "f", 0, 1)
     result = Result(
-        doc_id=1, claim=1, position=position, error=error, etag=etag, location=location, content_type=content_type * 50
+        doc_id=DocId(1),
+        claim=1,
+        position=position,
+        error=error,
+        etag=etag,
+        location=location,
+        content_type=content_type * 50,
     )
     kept = rules.as_kept(result)
     for text in (kept.error, kept.etag, kept.location, kept.content_type):

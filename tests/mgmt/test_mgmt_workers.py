@@ -160,7 +160,7 @@ def test_calls_about_the_same_links_at_once(another: Callable[[], SqlMgmt]) -> N
             assert chunk is not None
             results = [result(link, Random(number)) for link in chunk.links]
             claims = [(link.doc_id, link.claim) for link in chunk.links]
-            calls = [
+            calls: list[Callable[[], object]] = [
                 partial(planes[0].report, results),
                 partial(planes[1].report, results[::-1]),
                 partial(planes[2].release, crawler, [doc_id for doc_id, _ in claims[::2]]),

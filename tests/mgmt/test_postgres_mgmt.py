@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import psycopg
 import pytest
@@ -20,7 +21,7 @@ from support.mgmt_engines import Server
 from support.mgmt_machine import Machine
 from weft.clock import ManualClock
 from weft.config import load
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.errors import MgmtError, MgmtForeign, MgmtUnavailable, SettingsError
 from weft.mgmt.api import Mgmt
 from weft.mgmt.postgres import PostgresMgmt
@@ -177,7 +178,7 @@ def test_a_newer_version_is_refused(mgmt: PostgresMgmt, postgres_url: str) -> No
 
 
 def test_an_older_version_is_brought_up_to_date_once(mgmt: PostgresMgmt) -> None:
-    database = mgmt._database
+    database: Any = mgmt._database
     steps = [*migrations(POSTGRESQL), Migration(2, "CREATE TABLE later (a INTEGER);\nINSERT INTO later VALUES (1);\n")]
     for _ in range(2):
         database.write(lambda tx: bring_up_to_date(tx, steps, _tables(tx), database._script, "here"))

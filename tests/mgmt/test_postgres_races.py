@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
+from typing import Any
 
 import pytest
 
 from support.mgmt_audit import audit
 from weft.mgmt.postgres import PostgresMgmt
-from weft.mgmt.sql import links
+from weft.mgmt.sql import links, results
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.ledger import Ledger
 from weft.mgmt.values import ClaimedLink, Lease, NewLink, NodeType, Result, WarcPosition
@@ -60,7 +61,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def counted(mgmt: PostgresMgmt, held: HeldStill, work: Callable[[Transaction, Ledger], object]) -> object:
+def counted(mgmt: PostgresMgmt, held: HeldStill, work: Callable[[Transaction, Ledger], object]) -> Any:
     """As SqlMgmt does a call that changes links, held still."""
 
     def whole(tx: Transaction) -> object:
@@ -76,7 +77,7 @@ def archived(link: ClaimedLink) -> Result:
     return Result(doc_id=link.doc_id, claim=link.claim, status=200, position=WarcPosition("s:1", "f", 0, 1))
 
 
-def both(held: HeldStill, first: Future[object], second: Future[object]) -> None:
+def both(held: HeldStill, first: Future[Any], second: Future[Any]) -> None:
     """The second gets a while to do what it can; then the first goes on."""
     wait([second], timeout=0.5)
     held.may_go.set()
@@ -104,7 +105,7 @@ def test_a_lease_does_not_end_while_a_replacement_is_chosen(
     assert chunk is not None
     error = Result(doc_id=chunk.links[0].doc_id, claim=1, error="network")
     held = HeldStill("FROM slot")
-    report = threads.submit(counted, one, held, lambda tx, ledger: links.report(tx, ledger, [error]))
+    report = threads.submit(counted, one, held, lambda tx, ledger: results.report(tx, ledger, [error]))
     assert held.is_there.wait(30)
     both(held, report, threads.submit(other.register, NodeType.CRAWLER, "c:1"))
     assert one.counts().links == {"pending": 2, "crawling": 0, "crawled": 0, "error": 1}
@@ -138,7 +139,7 @@ def test_two_spiders_cannot_both_end_a_link(planes: list[PostgresMgmt], threads:
     assert chunk is not None
     result, rival = archived(chunk.links[0]), Result(doc_id=chunk.links[0].doc_id, claim=1, error="tls")
     held = HeldStill("FROM crawler WHERE chunk_id")  # the link was seen to be crawling
-    first = threads.submit(counted, one, held, lambda tx, ledger: links.report(tx, ledger, [result]))
+    first = threads.submit(counted, one, held, lambda tx, ledger: results.report(tx, ledger, [result]))
     assert held.is_there.wait(30)
     second = threads.submit(partial(other.report, [rival]))
     both(held, first, second)

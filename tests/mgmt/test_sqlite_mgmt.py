@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,7 +105,7 @@ def test_a_newer_version_is_refused_and_left_alone(path: Path) -> None:
 
 def test_an_older_version_is_brought_up_to_date_once(mgmt: SqliteMgmt) -> None:
     mgmt.add(some_links(2))
-    database = mgmt._database
+    database: Any = mgmt._database
     steps = [*migrations(SQLITE), Migration(2, "CREATE TABLE later (a INTEGER);\nINSERT INTO later VALUES (1);\n")]
     for _ in range(2):
         database.write(lambda tx: bring_up_to_date(tx, steps, _tables(tx), database._script, "here"))
@@ -114,7 +115,7 @@ def test_an_older_version_is_brought_up_to_date_once(mgmt: SqliteMgmt) -> None:
 
 
 def test_a_step_that_fails_leaves_the_old_version_whole(mgmt: SqliteMgmt) -> None:
-    database = mgmt._database
+    database: Any = mgmt._database
     steps = [*migrations(SQLITE), Migration(2, "CREATE TABLE later (a INTEGER);\nINSERT INTO nowhere VALUES (1);\n")]
     with pytest.raises(MgmtUnavailable, match="no such table: nowhere; nothing was changed"):
         database.write(lambda tx: bring_up_to_date(tx, steps, _tables(tx), database._script, "here"))
@@ -138,7 +139,8 @@ def test_eight_processes_may_open_a_new_one_at_once(path: Path) -> None:
 
 def test_a_full_disk_is_told_and_loses_nothing(mgmt: SqliteMgmt) -> None:
     mgmt.add(some_links(10))
-    connection = mgmt._database._connection
+    database: Any = mgmt._database
+    connection = database._connection
     ((pages,),) = connection.execute("PRAGMA page_count").fetchall()
     connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(MgmtUnavailable, match="database or disk is full; nothing was changed"):
@@ -226,7 +228,8 @@ def test_locks_of_ended_epochs_are_cleared_away(mgmt: SqliteMgmt, path: Path) ->
 def test_a_registration_that_fails_leaves_no_lock_behind(mgmt: SqliteMgmt, path: Path) -> None:
     mgmt.register(NodeType.CRAWLER, "c:1")
     other = SqliteMgmt(path)
-    mgmt._database._connection.execute("PRAGMA query_only = ON")
+    database: Any = mgmt._database
+    database._connection.execute("PRAGMA query_only = ON")
     with pytest.raises(MgmtUnavailable):
         mgmt.register(NodeType.CRAWLER, "c:1")
     assert other.register(NodeType.CRAWLER, "c:1").epoch > 1

@@ -52,7 +52,7 @@ def test_a_writer_that_is_not_let_in_closes_the_gate_and_gets_its_turn(tmp_path:
     gate, has_passed = Turns(tmp_path / "mgmt.db-turn"), threading.Event()
     while True:
         # Until it has waited for long enough to close the gate.
-        passing = threading.Thread(target=lambda: (gate.pass_gate(), has_passed.set()), daemon=True)
+        passing = threading.Thread(target=lambda: (gate.pass_gate(), has_passed.set()), daemon=True)  # type: ignore[func-returns-value]
         has_passed.clear()
         passing.start()
         if not has_passed.wait(0.5):

@@ -41,6 +41,7 @@ def orphans(served: Served) -> set[str]:
 
 def asked(served: Served) -> set[str]:
     served.flush()
+    assert served.log
     lines = (line for line in read_log(served.log) if isinstance(line, RequestLine))
     return {f"http://{line.host}:{line.port}{line.target}" for line in lines}
 

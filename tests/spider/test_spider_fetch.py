@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from warcio.archiveiterator import ArchiveIterator
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from support.running_spider import fast_settings, running_spider
 from support.webservers import ok, web_server

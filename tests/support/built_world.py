@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from weft.answers.index import Index
 from weft.archive.records import Exchange
 from weft.archive.writer import ArchiveWriter
 from weft.clock import ManualClock
 from weft.config import Settings
-from weft.config.crawl_sections import DispatcherSettings
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import DispatcherSettings, IndexSettings
 from weft.dispatcher.iterate import Dispatcher
 from weft.dispatcher.records import LinkRecord, decode_record, link_column
 from weft.dispatcher.scope import Scope
@@ -62,7 +62,7 @@ class World:
     def close(self) -> None:
         self._open.close()
 
-    def fetch(self, url: str, body: str = "", status: int = 200, kind: str = HTML, **about: str) -> None:
+    def fetch(self, url: str, body: str = "", status: int = 200, kind: str = HTML, **about: Any) -> None:
         """`url` was asked and this came back; an `error` in place of an answer."""
         page = RULES.identify(url)
         self.mgmt.add([NewLink(page.uri, page.url, "host")])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from weft.clock import ManualClock
-from weft.config.crawl_sections import DispatcherSettings
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import DispatcherSettings, IndexSettings
 from weft.dispatcher.discover import Discovery, Found
 from weft.dispatcher.iterate import Dispatcher, Step
 from weft.dispatcher.records import LINK, LinkRecord, Place, decode_record
@@ -20,6 +20,7 @@ from weft.mgmt.memory import MemoryMgmt
 from weft.model.domain import reversed_domain
 from weft.model.site import Site
 from weft.model.url import UrlRules
+from weft.store.api import Cell, Column
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table
 
@@ -98,17 +99,17 @@ class CrawlWorld:
 class CountingStore:
     """Counts what is read of a store."""
 
-    def __init__(self, store: object) -> None:
+    def __init__(self, store: Any) -> None:
         self._store, self.cells = store, 0
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def get(self, table: Table, columns: list[object]) -> list[object]:
+    def get(self, table: Table, columns: Sequence[Column]) -> list[Cell | None]:
         self.cells += len(columns)
-        return self._store.get(table, columns)  # type: ignore[attr-defined]
+        return self._store.get(table, columns)
 
-    def scan(self, *where: object, **how: object) -> Iterable[object]:
-        for cell in self._store.scan(*where, **how):  # type: ignore[attr-defined]
+    def scan(self, *where: Any, **how: Any) -> Iterator[Cell]:
+        for cell in self._store.scan(*where, **how):
             self.cells += 1
             yield cell

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.export.columns import FIELDS
 from weft.export.plan import plan
 from weft.export.request import Request
@@ -26,7 +26,7 @@ DAY = 86_400_000
 Row = dict[str, Any]
 
 
-def page(url: str, links: Iterable[tuple[str, ...]] = (), at: int = DAY, **doc: str) -> LoadedPage:
+def page(url: str, links: Iterable[tuple[str, ...]] = (), at: int = DAY, **doc: Any) -> LoadedPage:
     """A page with links, each a URL and perhaps its anchor and rel."""
     return load_page(RULES, RULES.identify(url), at, [RawLink(*link) for link in links], Doc(**doc))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from weft.config.crawl_sections import UrlserverSettings
+from typing import Any
+
+from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import ClaimedLink, DocId, LinkState, Outcome
 from weft.robots.file import parse
 from weft.urlserver.errands import News, Place
@@ -28,7 +30,7 @@ def known(text: str, expires: int = FOREVER, delay_max: int = 60_000) -> Known:
 class Driven:
     """Time stands still until a test moves it; hosts are known and free unless a test says otherwise."""
 
-    def __init__(self, *, spiders: int = 1, parts: range = range(256), **settings: object) -> None:
+    def __init__(self, *, spiders: int = 1, parts: range = range(256), **settings: Any) -> None:
         self.now = 1_000_000
         self.frontier = Frontier(UrlserverSettings(**settings))
         self.frontier.own(parts, self.now)
@@ -44,7 +46,7 @@ class Driven:
             links.append(link(self.doc_id, url))
         self.frontier.offer(links, self.now)
 
-    def place(self, name: str, ip: str = "192.0.2.1", expires: int = FOREVER, **more: object) -> None:
+    def place(self, name: str, ip: str = "192.0.2.1", expires: int = FOREVER, **more: Any) -> None:
         self.frontier.locate(name, Place(ip, ip, expires, **more), self.now)
 
     def host(self, name: str, pages: int = 3, ip: str = "192.0.2.1", robots: Known | None = FREE) -> None:
@@ -71,18 +73,18 @@ class Driven:
         self.now += round(seconds * 1000)
         return self.due()
 
-    def done(self, fetch: Fetch, **outcome: object) -> None:
+    def done(self, fetch: Fetch, **outcome: Any) -> None:
         """The spider says DONE; by default the page was archived."""
         if self.frontier.pendings.done(SPIDER, fetch.trans_id, self.now):
             self.come_back(fetch, Why.DONE, **outcome)
 
-    def come_back(self, fetch: Fetch, why: Why, *, is_stored: bool = True, **outcome: object) -> None:
+    def come_back(self, fetch: Fetch, why: Why, *, is_stored: bool = True, **outcome: Any) -> None:
         state = outcome.pop("state", LinkState.ERROR if outcome.get("error") else LinkState.CRAWLED)
         given = {"status": 0 if outcome.get("error") else 200, "claim": 1, **outcome}
-        found = Outcome(doc_id=fetch.doc_id, state=state if is_stored else LinkState.CRAWLING, **given)
+        found = Outcome(doc_id=DocId(fetch.doc_id), state=state if is_stored else LinkState.CRAWLING, **given)
         self.frontier.come_back(fetch.trans_id, why, found, self.now)
 
-    def learn(self, **news: object) -> None:
+    def learn(self, **news: Any) -> None:
         self.frontier.learn(News(**news), self.now)
 
     @property

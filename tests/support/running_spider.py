@@ -6,6 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from weft.archive.cdxj import Position
 from weft.archive.reading import ArchivedResponse, read_record
@@ -21,7 +22,10 @@ from weft.spider.urlserver_connection import UrlServerConnection
 SOON = 20.0
 """Seconds after which a test is hopeless."""
 
-FAST = {
+THE_LOOPS_OWN: Any = None
+"""The executor that an event loop has by itself."""
+
+FAST: dict[str, Any] = {
     "urlserver.allow_net": ("127.0.0.0/8", "::1/128"),
     "spider.contact": "https://example.com/bot",
     "spider.sync_every": 0.0,
@@ -32,7 +36,7 @@ FAST = {
 }
 
 
-def fast_settings(**changed: object) -> Settings:
+def fast_settings(**changed: Any) -> Settings:
     """Short limits, loopback allowed; `section__key` overrides."""
     return settings_with({**FAST, **{name.replace("__", "."): value for name, value in changed.items()}})
 
@@ -45,7 +49,7 @@ class Links:
         self.crawler: Lease = self.mgmt.register(NodeType.CRAWLER, "127.0.0.1:1")
         self.ids: dict[str, DocId] = {}
 
-    def claim(self, *urls: str, **facts: str) -> list[DocId]:
+    def claim(self, *urls: str, **facts: Any) -> list[DocId]:
         self.mgmt.add([NewLink(uri=url, url=url, web_host=url.split("/")[2], **facts) for url in urls])
         chunk = self.mgmt.claim(self.crawler, limit=len(urls))
         found = {link.url: link.doc_id for link in chunk.links}
@@ -59,7 +63,7 @@ class Links:
     def outcome(self, doc_id: DocId):
         return self.mgmt.outcomes([doc_id])[doc_id]
 
-    def result(self, doc_id: DocId) -> Result:
+    def result(self, doc_id: DocId) -> Any:
         """What was reported, with its position."""
         return self.mgmt._state.links[doc_id].result
 
@@ -128,7 +132,7 @@ class RunningSpider:
         self.url_servers.append(url_server)
         return url_server
 
-    async def fetch(self, url: str, ip: str = "127.0.0.1", **facts: str) -> Result:
+    async def fetch(self, url: str, ip: str = "127.0.0.1", **facts: Any) -> Result:
         """One URL through everything."""
         (doc_id,) = self.links.claim(url, **facts)
         url_server = await self.connect()
@@ -152,7 +156,9 @@ async def running_spider(home: Path, settings: Settings | None = None, links: Li
     await resources.keeper.register()
     token, loop = settings.spider.token, asyncio.get_running_loop()
     server = await loop.create_server(
-        lambda: UrlServerConnection(spider.desk, token, lambda: RecordsProtocol(archive, token, None)), "127.0.0.1", 0
+        lambda: UrlServerConnection(spider.desk, token, lambda: RecordsProtocol(archive, token, THE_LOOPS_OWN)),
+        "127.0.0.1",
+        0,
     )
     working = loop.create_task(spider.run())
     running = RunningSpider(spider, links, server.sockets[0].getsockname()[1], archive, working)

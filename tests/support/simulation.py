@@ -11,16 +11,16 @@ from urllib.parse import urlsplit
 from support.polite_checker import Checker, Request, Rules
 from support.simulated_web import Behaviour, SimulatedWeb
 from weft.clock import ManualClock
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 from weft.mgmt.api import Mgmt
-from weft.mgmt.values import Address, NodeType
+from weft.mgmt.values import Address, DocId, NodeType
 from weft.urlserver.errands import News
 from weft.urlserver.frontier import Frontier
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
 from weft.urlserver.pending import SpiderId
 from weft.urlserver.placing import Placing
 from weft.urlserver.returns import Why
-from weft.wire import Fetch
+from weft.wire import Fetch, TransId
 
 CLAIM_EVERY = 500
 CHUNK = 100
@@ -168,7 +168,7 @@ class Simulation:
         overdue = [pending.trans_id for pending in self.frontier.pendings.overdue(now)]
         self._come_back(overdue, Why.SILENT)
 
-    def _come_back(self, trans_ids: list[str], why: Why) -> None:
+    def _come_back(self, trans_ids: list[TransId], why: Why) -> None:
         """What the URL server does when URLs are out of a spider's hands."""
         if not trans_ids:
             return
@@ -183,13 +183,14 @@ class Simulation:
     # Spiders.
 
     def _take_off(self, sends: list[tuple[SpiderId, Fetch]], now: int) -> None:
-        details = self.mgmt.details([fetch.doc_id for _, fetch in sends]) if sends else {}
+        details = self.mgmt.details([DocId(fetch.doc_id) for _, fetch in sends]) if sends else {}
         for spider, fetch in sends:
             assert fetch.doc_id in details, "a link is asked for that is not being crawled"
-            behaviour = self.web.fetch(fetch.doc_id, details[fetch.doc_id].claim, fetch.url)
+            doc_id = DocId(fetch.doc_id)
+            behaviour = self.web.fetch(doc_id, details[doc_id].claim, fetch.url)
             life = self.server_life, self.spider_life[spider]
             self._show_checker(fetch, now)
-            origin = self.frontier.registry.origins.origin_of_link(fetch.doc_id)
+            origin = self.frontier.registry.origins.origin_of_link(DocId(fetch.doc_id))
             flight = Flight(fetch, urlsplit(fetch.url).netloc, behaviour, life, origin)
             self.flights[spider].append(flight)
             self.at(behaviour.latency, partial(self._end, spider, flight))
@@ -199,7 +200,7 @@ class Simulation:
     def _show_checker(self, fetch: Fetch, now: int) -> None:
         parts = urlsplit(fetch.url)
         is_robots = parts.path == "/robots.txt"
-        origin = self.frontier.registry.origins.origin_of_link(fetch.doc_id)
+        origin = self.frontier.registry.origins.origin_of_link(DocId(fetch.doc_id))
         # After a restart nobody can tell that the target of another host's robots.txt redirect asked for patience.
         is_hop = is_robots and urlsplit(origin).netloc != parts.netloc
         if not is_robots:

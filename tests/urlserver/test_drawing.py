@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from support.frontier_driving import Driven, known
@@ -37,9 +39,9 @@ def busy_web() -> Driven:
     return web
 
 
-def snapshot_of(web: Driven, **changes: object) -> Snapshot:
+def snapshot_of(web: Driven, **changes: Any) -> Snapshot:
     queues = web.frontier.registry.queues
-    facts = {
+    facts: dict[str, Any] = {
         "server": "127.0.0.1:7069",
         "state": "online",
         "queue_count": queues.count,
@@ -64,7 +66,7 @@ def test_queues_are_drawn_with_active_part_and_reason():
 
 
 def test_what_a_status_file_says_is_drawn_the_same():
-    facts = {"at": 1.0, "pid": 1, **msgspec.to_builtins(snapshot_of(busy_web()))}
+    facts: dict[str, Any] = {"at": 1.0, "pid": 1, **msgspec.to_builtins(snapshot_of(busy_web()))}
     assert draw_queues(facts) == DRAWN
 
 

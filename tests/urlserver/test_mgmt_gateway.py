@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from weft.clock import ManualClock
-from weft.config.crawl_sections import UrlserverSettings
-from weft.config.text_table import TextTable
+from weft.config import TextTable
+from weft.config.sections import UrlserverSettings
 from weft.errors import MgmtError, MgmtUnavailable, TransitionRefused
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import Address, LinkState, NewLink, NodeType, Result, Robots
@@ -20,7 +22,7 @@ HOUR = 3_600_000
 
 
 class Story:
-    def __init__(self, mgmt: MemoryMgmt | None = None, **settings: object) -> None:
+    def __init__(self, mgmt: MemoryMgmt | None = None, **settings: Any) -> None:
         self.wall, self.steady = ManualClock(WALL), ManualClock(STEADY)
         self.mgmt = mgmt or MemoryMgmt(self.wall)
         self.lease = self.mgmt.register(NodeType.CRAWLER, "127.0.0.1:1")

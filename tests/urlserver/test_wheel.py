@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,5 +32,5 @@ def test_things_come_in_the_order_of_their_moments_and_arrival(moments):
     for number, at in enumerate(moments):
         wheel.add(at, (at, number))
     assert wheel.next_moment() == min(moments, default=None)
-    taken = [wheel.take(20) for _ in moments]
+    taken: list[Any] = [wheel.take(20) for _ in moments]
     assert taken == sorted(taken)

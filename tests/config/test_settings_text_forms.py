@@ -1,11 +1,13 @@
 """Texts with a form of their own: which are taken and which are not."""
 
+from typing import Any
+
 import pytest
 
 from weft import __version__
 from weft.config import KEYS, Settings, host_and_port, load, spiders, user_agent
 
-TAKEN = {
+TAKEN: dict[str, list[Any]] = {
     "store.url": ["rocksdb:", "cassandra://a/k", "cassandra://a,b:9042,[::1]/weft_1", "cassandra://me:pw@a/k"],
     "mgmt.url": ["sqlite:", "postgresql://", "postgresql://me:pw@host:5432/db?sslmode=require"],
     "url.strip": ["sid", "utm_*", "asp.net_sessionid", "_ga", "é"],
@@ -17,7 +19,7 @@ TAKEN = {
     "spider.token": ["", "s3cret", "~!+/="],
     "web.listen": ["127.0.0.1:7080", "localhost:0", "[::1]:80", "0.0.0.0:65535"],
 }
-REFUSED = {
+REFUSED: dict[str, list[Any]] = {
     "store.url": ["", "rocksdb", "rocksdb:/data", "RocksDB:", "cassandra://", "cassandra://a", "cassandra://a/k-1"],
     "mgmt.url": ["", "sqlite", "sqlite:x", "postgres://a", "postgresql:a", "postgresql://a b"],
     "url.strip": ["", "*", "a*b", "a b", "a=b", "a&b", "a**"],

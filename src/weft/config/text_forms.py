@@ -1,4 +1,4 @@
-"""The rules for settings that are text with a form of its own: addresses, networks, names."""
+"""Settings that are text with a form of its own, such as host:port: how each is read, and what it must look like."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address, ip_network
 
-from weft.config.allowed import Matching
+from weft.config.keys import Matching
 
 # A host is a name, an IPv4 address, or an IPv6 address in brackets.
 _HOST = r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])"
@@ -23,7 +23,7 @@ _TOKEN = re.compile(r"[!-~]*")
 
 
 def host_and_port(text: str, default_port: int | None = None) -> tuple[str, int]:
-    """Split `host:port` (brackets of an IPv6 address dropped); ValueError when it is none."""
+    """Split `host:port`, without the brackets of an IPv6 address; ValueError if it is something else."""
     match = _HOST_AND_PORT.fullmatch(text)
     if match is None:
         raise ValueError(f"{text} is not host:port")
@@ -40,7 +40,7 @@ def _host(text: str) -> str:
 
 
 def spiders(spider_host: str, spider_port: int) -> tuple[tuple[str, int], ...]:
-    """The spiders named by `[urlserver] spider_host`; those without a port of their own get spider_port."""
+    """The spiders in `[urlserver] spider_host`; one without a port gets `spider_port`."""
     return tuple(host_and_port(spider.strip(), spider_port) for spider in spider_host.split(","))
 
 
@@ -70,7 +70,7 @@ def _is_static_host(pair: tuple[str, str]) -> bool:
 
 
 def dns_server(text: str) -> tuple[str, int]:
-    """Address and port of a name server; ValueError when it is none."""
+    """Address and port of a name server; ValueError if it is something else."""
     host, port = host_and_port(text, 53)
     return str(ip_address(host)), port
 
@@ -98,12 +98,12 @@ MGMT_URL = Matching(
 )
 LISTEN = Matching('"host:port"', _is_listen_address)
 SPIDER_LISTEN = Matching('"host" or "host:port"', _is_spider_listen)
-REACHED_BY = Matching('"host:port", or nothing', _is_reached_by)
+REACHED_BY = Matching('"host:port", or ""', _is_reached_by)
 PATH = Matching("a path", lambda text: bool(text) and "\0" not in text)
-PATH_OR_NOTHING = Matching("a path, or nothing", lambda text: "\0" not in text)
-SPIDERS = Matching('"host" or "host:port", several separated by commas', _are_spiders)
+PATH_OR_NOTHING = Matching('a path, or ""', lambda text: "\0" not in text)
+SPIDERS = Matching('"host" or "host:port", or several separated by commas', _are_spiders)
 NETWORKS = Matching('a list of networks such as ["10.0.0.0/8"]', _is_network)
-# The URL server looks up names as they stand in serialised URLs: another case would never match.
+# The URL server looks up names as serialised URLs write them, in lower case: upper case would never match.
 STATIC_HOSTS = Matching(
     'a table of lower-case host names and IP addresses such as { "intranet.example" = "10.0.0.5" }', _is_static_host
 )
@@ -113,13 +113,14 @@ DNS_SERVERS = Matching(
 PARAMETERS = Matching(
     'a list of parameter names such as ["gclid", "utm_*"]', lambda text: _PARAMETER.fullmatch(text) is not None
 )
-# robots.txt is matched by the product name in front, which RFC 9309 limits to these characters.
+# The product name is the one that robots.txt is searched for, and RFC 9309 allows these characters.
 USER_AGENT = Matching(
-    'a product name of letters, "-" and "_", then ASCII text with no braces but {version} and {contact}', _is_user_agent
+    'a product name of letters, "-" and "_", then ASCII text without braces except {version} and {contact}',
+    _is_user_agent,
 )
 CONTACT = Matching(
-    "an http(s) or mail address without spaces and parentheses, or nothing",
+    'an http(s) or mail address without spaces or parentheses, or ""',
     lambda text: _CONTACT.fullmatch(text) is not None,
 )
 # The token is one word of a line on the wire.
-TOKEN = Matching("ASCII text without spaces, or nothing", lambda text: _TOKEN.fullmatch(text) is not None)
+TOKEN = Matching('ASCII text without spaces, or ""', lambda text: _TOKEN.fullmatch(text) is not None)
