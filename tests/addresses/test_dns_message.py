@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from support.name_server import AAAA, CNAME, NXDOMAIN, A, Asked, Reply, a, encoded_name, zone_end
 from weft.addresses.dns_exchange import system_servers
-from weft.addresses.dns_message import NotDns, Question, RecordType, decode, is_answer
+from weft.addresses.dns_message import DnsQuestion, NotDns, RecordType, decode, is_answer
 
-QUESTION = Question(7, "a.example", RecordType.A)
+QUESTION = DnsQuestion(7, "a.example", RecordType.A)
 
 
 def message(reply: Reply) -> bytes:

@@ -97,7 +97,7 @@ def test_hosts_of_a_slash_64_share_their_clock():
 
 
 def _place6(address: str):
-    from weft.addresses.ip_key import ip_key
+    from weft.addresses.address_rules import ip_key
     from weft.urlserver.errands import Place
 
     return Place(address, ip_key(address), 10**12)

@@ -65,7 +65,7 @@ async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, archive:
 
 def make_resources(settings: Settings, archive: Path, mgmt: Mgmt, node: str) -> SpiderResources:
     from weft import __version__
-    from weft.addresses.rules import AddressRules
+    from weft.addresses.address_rules import AddressRules
     from weft.archive.decode import DecodeLimits
     from weft.archive.writer import ArchiveOptions, ArchiveWriter
     from weft.config.agent import user_agent
