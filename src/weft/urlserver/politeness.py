@@ -47,7 +47,7 @@ class Politeness:
         return rate if rate > host.wait_until else host.wait_until
 
     def places(self, host: Host) -> int:
-        """How many requests the host may have at the same time; one if it names a Crawl-delay."""
+        """How many requests the host may have at the same time; one if it has a delay of its own."""
         return 1 if host.delay else self.host_concurrent
 
     def has_place(self, host: Host) -> bool:

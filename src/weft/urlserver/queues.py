@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from weft.urlserver.hosts import ARRIVING, UNSEATED, Host
-from weft.urlserver.packed import PackedLink, is_robots
+from weft.urlserver.packed_link import PackedLink, is_robots
 
 
 class Queues:

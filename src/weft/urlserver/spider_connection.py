@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, Protocol, cast
 
-from weft.urlserver.pending import SpiderId
+from weft.urlserver.in_flight import SpiderId
 from weft.wire import Done, Hello, LineSplitter, TransId, WireError, decode_reply, encode_request
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class SpiderLine:
         self.spider = spider
         self.name = "{}:{}".format(*address)
         self.problem = "not dialled yet"
-        """Why there is no connection; empty: there is one."""
+        """ReturnReason there is no connection; empty: there is one."""
         self._address, self._token, self._listener = address, token, listener
         self._connection: SpiderConnection | None = None
 

@@ -16,7 +16,7 @@ ERRORS = {
 }
 
 
-class Placing:
+class AddressPolicy:
     """What the settings say about addresses, names and ports."""
 
     def __init__(self, settings: UrlserverSettings) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from weft.urlserver.snapshot import QueueView, Snapshot
+from weft.urlserver.view.snapshot import QueueView, Snapshot
 
 SENT, WAITING, EMPTY = "[>]", "[#]", "[ ]"
 _CELLS: Final = 6

@@ -8,7 +8,7 @@ from weft.model.host import ADDRESS_SLOTS, slot_of
 from weft.urlserver.hosts import NEVER, Host, Ip
 
 
-class Addresses:
+class IpTable:
     def __init__(self, max_per_ip: int, ip_gap: int) -> None:
         self._max_per_ip, self._ip_gap = max_per_ip, ip_gap
         self._quiet_since = [NEVER] * ADDRESS_SLOTS
