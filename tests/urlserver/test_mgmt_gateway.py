@@ -1,4 +1,4 @@
-"""MgmtRequests to the control plane: done in bulk, in an order that is safe, taken up again after an error."""
+"""Requests to the control plane: made in bulk, in an order that is safe, taken up again after an error."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _LARGEST_DATAGRAM: Final = 65_535
 _ROUNDS: Final = 3
 """Times that a question is sent to a server that stays silent."""
 _MOST_STRAYS: Final = 32
-"""Datagrams beside the answer that are looked at: reading on and on would hold up everything else."""
+"""Datagrams other than the answer that are looked at: reading on and on would hold up everything else."""
 _NAMESERVER: Final = re.compile(r"\s*nameserver\s+\S")
 _USABLE: Final = (ResponseCode.NOERROR, ResponseCode.NXDOMAIN)
 
@@ -39,7 +39,7 @@ class NameServers:
         self._patience = timeout / _ROUNDS / max(1, len(self._servers))
 
     async def ask(self, name: str, type_: RecordType) -> DnsMessage:
-        """What the first server that can says; NotDns if the name cannot be asked for."""
+        """The answer of the first server that has one; NotDns if the name cannot be asked for."""
         question = DnsQuestion(0, name, type_)
         question.encode()
         waiting, problem = list(self._servers), "there is no name server to ask"

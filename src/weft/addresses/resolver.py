@@ -28,7 +28,7 @@ class Failure(StrEnum):
     UNKNOWN = "unknown"
     """The DNS says that there is none."""
     UNANSWERED = "unanswered"
-    """The DNS said nothing; it may next time."""
+    """The DNS gave no answer; it may next time."""
 
 
 class Resolved(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from weft.urlserver.view.snapshot import HostView
 
 class HostNow(HostView, frozen=True, kw_only=True):
     server: str
-    """Who says so."""
+    """Who answered."""
     words: list[str]
     """The same for people."""
 

@@ -1,4 +1,4 @@
-"""Where a web host is asked, or the class of error with which it is not."""
+"""Which addresses and ports of a web host may be asked; results of the DNS as the control plane keeps them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ ERRORS = {
 
 
 class AddressPolicy:
-    """What the settings say about addresses, names and ports."""
+    """What the settings allow: addresses, names and ports."""
 
     def __init__(self, settings: UrlserverSettings) -> None:
         self._rules = AddressRules(settings.allow_net, settings.allow_ports)
         self._static = StaticHosts(settings.static_hosts)
 
     def may_use(self, address: Address) -> bool:
-        """Tell whether an address that was found before, perhaps under other settings, still stands."""
+        """Tell whether an address that was found before, perhaps under other settings, may still be used."""
         is_static = self._static.find(name_of(address.web_host)) is not None
         return bool(address.ip) and not is_static and self._rules.is_refused(address.ip) is None
 

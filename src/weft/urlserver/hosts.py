@@ -36,7 +36,7 @@ class Ip:
         self.waiting: list[int] = []
         """Heap of (moment, slot) of its hosts, each in one integer."""
         self.planned = NEVER
-        """The moment for which it stands in the schedule."""
+        """The moment for which it is in the schedule."""
 
 
 class Host:

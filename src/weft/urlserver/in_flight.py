@@ -1,4 +1,4 @@
-"""URLs in the hands of spiders: which of them, since when unheard of, and by what TRANS_ID."""
+"""URLs that were sent and not settled yet: which spider has them, since when it is silent, and by what TRANS_ID."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class InFlight:
         self.timeout, self._most = timeout, most_per_spider
         self._generation = generation
         self._all: OrderedDict[TransId, SentUrl] = OrderedDict()
-        """The one that was not last_reply of for the longest time first."""
+        """The one whose last reply is oldest first."""
         self._by_spider: dict[SpiderId, dict[TransId, SentUrl]] = {}
         self._connected: list[SpiderId] = []
         self._room = 0
@@ -62,7 +62,7 @@ class InFlight:
         self._measure()
 
     def disconnect(self, spider: SpiderId) -> None:
-        """What the spider has stays sent: a closed socket alone frees nothing."""
+        """What the spider has stays in flight: a closed socket alone frees nothing."""
         self._connected = [other for other in self._connected if other != spider]
         self._measure()
 
@@ -118,7 +118,7 @@ class InFlight:
         return {sent.ip for sent in self._all.values()}
 
     def links_by_host(self) -> dict[Host, list[PackedLink]]:
-        """For people who look: goes through all that is sent."""
+        """Goes through all that is in flight: for people who look, not for every URL."""
         found: dict[Host, list[PackedLink]] = {}
         for sent in self._all.values():
             found.setdefault(sent.host, []).append(sent.link)
@@ -131,7 +131,7 @@ class InFlight:
         return list(self._by_spider[spider].values())
 
     def overdue(self, now: int) -> list[SentUrl]:
-        """URLs that were not last_reply of for too long; asked about again only after as long a time."""
+        """URLs without a reply for too long; each is returned again only after as long a time."""
         overdue = []
         while self._all:
             sent = next(iter(self._all.values()))

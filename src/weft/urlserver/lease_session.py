@@ -71,7 +71,7 @@ class LeaseSession:
         """Send heartbeats and divide the addresses with the other URL servers; raises LeaseLost."""
         control, lease = self.resources.control, self.lease
         async for _ in self.resources.keeper.heartbeats():
-            # Parts that we were told to give up are another's with our next call: nothing may be under way to them.
+            # Parts that we have to give up are another's with our next call: nothing may be under way to them.
             if not self.frontier.has_foreign_in_flight:
                 parts = await control.call_or_log("own_slots", lambda: control.mgmt.own_slots(lease))
                 if parts is not None:

@@ -27,7 +27,7 @@ T = TypeVar("T")
 BULK = 1000
 """Links or hosts in one call."""
 UNANSWERED_AGE = 86_400_000
-"""For how long it matters that the DNS said nothing about a host."""
+"""For how long it matters that the DNS gave no answer for a host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class RobotsPolicy:
 
 class Clocks(NamedTuple):
     wall: Clock
-    """Expiries are told by it: milliseconds since 1970."""
+    """Expiries are moments of it: milliseconds since 1970."""
     monotonic: Clock
     """Politeness is measured by it."""
 
@@ -201,7 +201,7 @@ class MgmtGateway:
 
 
 def failures_before(robots: Robots) -> int:
-    """How many fetches in a row could not be used, told by the wait that followed the last one."""
+    """How many fetches in a row could not be used, judged by the wait that followed the last one."""
     return 0 if is_reachable(robots.status) else ((robots.expires - robots.fetched) // FIRST_RETRY).bit_length()
 
 

@@ -1,4 +1,4 @@
-"""What the URL server's decisions ask of the control plane, and what comes back: decisions themselves call nobody."""
+"""What the frontier wants from the control plane, and the replies: it makes no calls itself."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MgmtRequests:
     """Web host -> moment before which it must not be asked."""
 
     def take(self) -> MgmtRequests:
-        """All requests so far; none are left here."""
+        """All requests so far; this object is empty afterwards."""
         taken = MgmtRequests()
         for each in fields(self):
             empty = getattr(taken, each.name)
@@ -72,7 +72,7 @@ class HostAddress:
 
 @dataclass(slots=True)
 class MgmtReplies:
-    """What came of requests, for the frontier to learn."""
+    """What the control plane replied, for the frontier to learn."""
 
     links: list[ClaimedLink] = field(default_factory=list)
     """Claimed, or in the place of others that failed."""
@@ -83,7 +83,7 @@ class MgmtReplies:
     unresolved: list[str] = field(default_factory=list)
     """Web hosts whose address nobody knows: a question for the DNS."""
     unanswered: set[str] = field(default_factory=set)
-    """Those of them about which the DNS said nothing the last time either."""
+    """Those of them for which the DNS gave no answer the last time either."""
     robots_known: dict[str, OriginRules] = field(default_factory=dict)
     """By origin."""
     robots_unknown: list[str] = field(default_factory=list)

@@ -22,7 +22,7 @@ class RobotsVerdict(Enum):
 
 
 class OriginRules:
-    """What an origin's robots.txt says to us, and until when."""
+    """What an origin's robots.txt means for us, and until when."""
 
     __slots__ = ("delay", "expires", "rules")
 
@@ -80,7 +80,7 @@ class Origins:
             self._remember(origin, host)
 
     def unknown(self, origin: str, failures: int = 0) -> Host | None:
-        """The control plane knows no robots.txt that is fresh; returns the host, which goes on."""
+        """The control plane knows no robots.txt that is fresh; returns the host, which may proceed."""
         search = self._searches.get(origin)
         if search is not None:
             search.failures = failures
@@ -126,7 +126,7 @@ class Origins:
             self._requests.settle_robots[origin] = RobotsAnswer(status, later, search.failures)
 
     def learn(self, origin: str, known: OriginRules) -> Host | None:
-        """The search is over; returns the host, which goes on."""
+        """The search is over; returns the host, which may proceed."""
         reader, search = self._remembered(origin), self._searches.pop(origin, None)
         host = search.host if search else reader
         if host is None:

@@ -70,7 +70,7 @@ class Politeness:
             host.last = now
 
     def fail(self, host: Host, now: int, retry_after: int = 0) -> None:
-        """The host failed or asked for patience: wait as long as it says, or twice as long as last time."""
+        """The host failed or asked for patience: wait as long as it asks, or twice as long as last time."""
         host.failures += 1
         backoff = min(self.backoff_max, self.backoff_first << min(host.failures - 1, 30))
         wait = min(retry_after, RETRY_AFTER_MAX) or backoff

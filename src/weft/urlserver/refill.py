@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from weft.urlserver.dns_lookups import DnsLookups
 from weft.urlserver.lease_session import LeaseSession
-from weft.urlserver.lookups import Lookups
 from weft.urlserver.mgmt_messages import MgmtReplies
 from weft.urlserver.site_cache import SITES_AGE
 
@@ -21,7 +21,7 @@ LONGEST_WAIT: Final = 1.0
 
 
 class Refill:
-    def __init__(self, session: LeaseSession, lookups: Lookups, has_spider: Callable[[], bool]) -> None:
+    def __init__(self, session: LeaseSession, lookups: DnsLookups, has_spider: Callable[[], bool]) -> None:
         self._session, self._lookups, self._has_spider = session, lookups, has_spider
         self._has_requests = asyncio.Event()
         self._has_room = asyncio.Event()

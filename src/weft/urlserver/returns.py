@@ -13,14 +13,14 @@ from weft.urlserver.registry import Registry
 from weft.wire import TransId
 
 _BUSY = frozenset({429, 502, 503, 504})
-"""Statuses by which a server says that it has too much to do."""
+"""Statuses of a server that has too much to do."""
 MOST_TIMEOUTS = 3
 MOST_LOSSES = 10
-"""A URL that was in the hands of so many spiders when they were lost is suspected of it."""
+"""A URL that so many spiders had when their connection was lost is suspected of breaking them."""
 
 
 class ReturnReason(Enum):
-    """ReturnReason a URL is out of a spider's hands."""
+    """Why a URL is no longer with a spider."""
 
     DONE = auto()
     SILENT = auto()
@@ -28,7 +28,7 @@ class ReturnReason(Enum):
     LOST = auto()
     """The connection was lost and is there again: whatever the spider did is over."""
     NEVER_REPLIED = auto()
-    """The same, and the spider had never said anything."""
+    """The same, and the spider had never sent a reply."""
 
 
 class Returns:

@@ -85,7 +85,7 @@ class Schedule:
         """A host that may be asked now; the caller plans its address after asking (or not)."""
         while (ip := self._wheel.take(now)) is not None:
             if ip.planned > now:
-                continue  # planned anew since
+                continue  # planned for a later moment since
             ip.planned = NEVER
             host = self._ready(ip, now)
             if host is not None:

@@ -85,7 +85,7 @@ class SpiderLine:
         self.spider = spider
         self.name = "{}:{}".format(*address)
         self.problem = "not dialled yet"
-        """ReturnReason there is no connection; empty: there is one."""
+        """Why there is no connection; empty: there is one."""
         self._address, self._token, self._listener = address, token, listener
         self._connection: SpiderConnection | None = None
 

@@ -1,4 +1,4 @@
-"""What a URL server says about a host, in words."""
+"""What a URL server knows about a host, in sentences for `weft why`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def clock_text(view: HostView, now: int) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A span as people say it."""
+    """A span with a unit that suits it."""
     if seconds < 120:
         return f"{seconds:.1f}".removesuffix(".0") + " s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
@@ -74,4 +74,4 @@ _CLOCK_TEXT: Final[dict[str, ClockText]] = {
     "its address": lambda view, queue, now: "waits for its address (DNS)",
     "a spider": lambda view, queue, now: "waits for a spider with room",
 }
-"""By what the host waits for; others are said as they are."""
+"""By what the host waits for; `waits for ...` covers the others."""

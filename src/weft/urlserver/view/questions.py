@@ -1,4 +1,4 @@
-"""Questions about a host: a URL server answers them at its own address, one JSON line for one JSON line."""
+"""Questions about a host over the URL server's socket, one JSON line each way: both ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECONDS: Final = 5.0
 
 
 class HostQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """About a web host, and what its robots.txt says to a URL there."""
+    """About a web host, and whether its robots.txt allows a URL there."""
 
     web_host: str
     url: str = ""
@@ -42,24 +42,24 @@ class HostExplainer(Protocol):
     def explain(self, web_host: str, url: str) -> HostView: ...
 
 
-async def serve_questions(listener: socket.socket, token: str, informant: HostExplainer) -> asyncio.Server:
-    """HostAnswer at the socket until the server is closed."""
+async def serve_questions(listener: socket.socket, token: str, explainer: HostExplainer) -> asyncio.Server:
+    """Answer at the socket until the server is closed."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(SECONDS):
                 line = await reader.readline()
-                writer.write(msgspec.json.encode(_answer(line, token, informant)) + b"\n")
+                writer.write(msgspec.json.encode(_answer(line, token, explainer)) + b"\n")
                 await writer.drain()
         except (OSError, ValueError, TimeoutError):
-            pass  # whoever asks like this has hung up or does not listen
+            pass  # the other end has hung up, or sent no line in time
         finally:
             writer.close()
 
     return await asyncio.start_server(answer, sock=listener, limit=LONGEST_QUESTION)
 
 
-def _answer(line: bytes, token: str, informant: HostExplainer) -> HostAnswer:
+def _answer(line: bytes, token: str, explainer: HostExplainer) -> HostAnswer:
     try:
         question = msgspec.json.decode(line, type=HostQuestion)
     except msgspec.MsgspecError as error:
@@ -67,7 +67,7 @@ def _answer(line: bytes, token: str, informant: HostExplainer) -> HostAnswer:
     if not hmac.compare_digest(question.token.encode(), token.encode()):
         return HostAnswer(problem="wrong token; expected the URL server's spider.token")
     try:
-        return HostAnswer(host=informant.explain(question.web_host, question.url))
+        return HostAnswer(host=explainer.explain(question.web_host, question.url))
     except WeftError as error:
         return HostAnswer(problem=str(error))
 

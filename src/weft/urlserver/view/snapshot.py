@@ -59,7 +59,7 @@ class OriginView(msgspec.Struct, frozen=True):
 
 
 class HostView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a URL server says about a host, for `weft why`."""
+    """What a URL server knows about a host, for `weft why`."""
 
     host: str
     queue: QueueView | None
@@ -74,7 +74,7 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
     """As set with `weft sites`."""
     failures: int
     rejected: list[str]
-    """ReturnReason no more links of it are claimed."""
+    """Why no more links of it are claimed."""
 
 
 def queue_views(frontier: Frontier, now: int, most: int) -> list[QueueView]:
@@ -137,7 +137,7 @@ def _waits_for_clock(frontier: Frontier, host: Host, now: int) -> tuple[str, int
 
 
 def host_view(frontier: Frontier, web_host: str, url: str, now: int) -> HostView:
-    """What is known of a host, and what its robots.txt says to `url`."""
+    """What is known of a host, and whether its robots.txt allows `url`."""
     registry = frontier.registry
     host, sent = registry.hosts.get(web_host), frontier.in_flight.links_by_host()
     reasons = {

@@ -1,4 +1,4 @@
-"""IpTable that nobody knows yet: looked up in the background, saved in bulk for all URL servers."""
+"""Addresses that the control plane does not know: looked up in the background, saved in bulk for all URL servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from weft.urlserver.lease_session import LeaseSession
 from weft.urlserver.mgmt_messages import HostAddress, MgmtReplies
 
 
-class Lookups:
+class DnsLookups:
     def __init__(self, session: LeaseSession, resolver: Resolver, address_policy: AddressPolicy) -> None:
         self._session, self._resolver, self._policy = session, resolver, address_policy
         self._found: dict[str, Resolved] = {}
@@ -37,7 +37,7 @@ class Lookups:
                 task.add_done_callback(self._asking.discard)
 
     async def keep(self) -> None:
-        """Tell all URL servers before we ask: who finds a host of another one gives it back for that one to find."""
+        """Save addresses before hosts are asked, so that links reach the URL server that owns the address."""
         session, control, gateway = self._session, self._session.resources.control, self._session.resources.gateway
         while True:
             await self._has_found.wait()
