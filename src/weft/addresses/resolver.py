@@ -16,8 +16,8 @@ from weft.addresses.dns_answer import DnsAnswer, addresses_of
 from weft.addresses.dns_exchange import NameServers, NoAnswer, system_servers
 from weft.addresses.dns_message import NotDns
 from weft.clock import Clock
-from weft.config.crawl_sections import UrlserverSettings
-from weft.config.rules import dns_server
+from weft.config.sections import UrlserverSettings
+from weft.config.text_forms import dns_server
 
 
 class Failure(StrEnum):

@@ -29,7 +29,7 @@ def run(invocation: Invocation) -> None:
 
     Prints one line with its address once it is ready.
     """
-    from weft.config.rules import host_and_port
+    from weft.config import host_and_port
     from weft.mgmt.open import open_mgmt
     from weft.roles.listener import open_listener
     from weft.roles.log_output import begin_logging
@@ -86,7 +86,7 @@ def make_resources(settings: Settings, archive: Path, mgmt: Mgmt, node: str, fet
     from weft import __version__
     from weft.archive.decode import DecodeLimits
     from weft.archive.writer import ArchiveOptions, ArchiveWriter
-    from weft.config.agent import user_agent
+    from weft.config import user_agent
     from weft.mgmt.values import NodeType
     from weft.roles.calls import ControlPlane
     from weft.roles.lease import LeaseKeeper

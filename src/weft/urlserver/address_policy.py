@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft.addresses.address_rules import AddressRules
 from weft.addresses.resolver import Failure, Resolved, StaticHosts
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import Address
 from weft.model.fetch_error import FetchError
 from weft.model.host import name_of, port_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import Result
 from weft.urlserver.hosts import NEEDS_ROBOTS, UNSEATED, Host, Ip
 from weft.urlserver.ip_table import IpTable
