@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from support.name_server import AAAA, CNAME, NXDOMAIN, A, Asked, Reply, a, encoded_name, zone_end
 from weft.addresses.dns_exchange import system_servers
-from weft.addresses.dns_message import NotDns, Question, Record, RecordType, decode, is_answer
+from weft.addresses.dns_message import DnsQuestion, DnsRecord, NotDns, RecordType, decode, is_answer
 
-QUESTION = Question(7, "a.example", RecordType.A)
+QUESTION = DnsQuestion(7, "a.example", RecordType.A)
 
 
 def message(reply: Reply) -> bytes:
@@ -126,7 +126,7 @@ def test_any_bytes_are_read_or_known_as_damaged(data: bytes) -> None:
     assert all(0 <= record.ttl < 2**31 and is_well_formed(record) for record in records)
 
 
-def is_well_formed(record: Record) -> bool:
+def is_well_formed(record: DnsRecord) -> bool:
     match record.type, record.data:
         case RecordType.A | RecordType.AAAA, str(address):
             return ip_address(address).version == (4 if record.type == RecordType.A else 6)

@@ -64,7 +64,7 @@ def test_a_page_that_only_a_sitemap_names_is_found_and_explained(served: Served,
     told = weft("why", sitemap, "--home", "home", cwd=tmp_path).stdout
     assert f"sitemap: robots.txt of {origin(served)} names it" in told
     assert "was found in robots.txt" in told
-    assert "no URL server runs" in told
+    assert "no URL server is running" in told
 
 
 def test_a_sitemap_that_the_user_excluded_is_not_fetched(served: Served, tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ def test_the_clock_of_a_host_is_told_by_the_url_server_that_keeps_it(tmp_path: P
         last = crawl.web.url(0, 5)
         host = last.split("/")[2]
         silent = crawl.weft("why", last).stdout
-        assert f"host {host}: no URL server runs: nobody asks it now" in silent
-        assert asked(crawl, last)["host"]["problem"].startswith("no URL server runs")
+        assert f"host {host}: no URL server is running, so nobody asks it now" in silent
+        assert asked(crawl, last)["host"]["problem"].startswith("no URL server is running")
         for name in ("spider0", "spider1", "urlserver0"):
             crawl.start(name)
         wait_for(lambda: asked(crawl, last)["host"].get("ahead") is not None, crawl, "the URL to be queued")

@@ -17,9 +17,9 @@ from weft.mgmt.values import DocId, NewLink, NodeType, Result, WarcPosition
 from weft.roles.calls import ControlPlane
 from weft.roles.lease import LeaseKeeper
 from weft.roles.stop import StopRequest
+from weft.urlserver.address_policy import AddressPolicy
 from weft.urlserver.lease_session import UrlServerResources
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
-from weft.urlserver.placing import Placing
 from weft.urlserver.service import UrlServer
 from weft.wire import Fetch, decode_request
 
@@ -121,7 +121,7 @@ async def running(settings: Settings, mgmt: Mgmt) -> AsyncIterator[RunningServer
     """A URL server in this loop; told to stop and waited for at the end."""
     clocks, control, stop = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), StopRequest()
     policy = RobotsPolicy("weft", 512_000, round(settings.urlserver.crawl_delay_max * 1000))
-    gateway = MgmtGateway(mgmt, clocks, policy, Placing(settings.urlserver))
+    gateway = MgmtGateway(mgmt, clocks, policy, AddressPolicy(settings.urlserver))
     keeper = LeaseKeeper(control, NodeType.CRAWLER, settings.urlserver.listen, settings.mgmt, clocks.monotonic)
     async with Resolver(settings.urlserver, clocks.wall) as resolver:
         server = RunningServer(

@@ -10,11 +10,12 @@ from typing import Any
 
 from weft.archive.cdxj import Position
 from weft.archive.reading import ArchivedResponse, read_record
-from weft.cli.run_spider import make_options, make_resources
+from weft.cli.run_spider import make_fetcher, make_options, make_resources, share_open_files
 from weft.config import Settings
 from weft.config.settings import settings_with
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import DocId, Lease, LinkState, NewLink, NodeType, Result
+from weft.spider.fetching import Fetcher
 from weft.spider.records_http import RecordsProtocol
 from weft.spider.service import Spider
 from weft.spider.urlserver_connection import UrlServerConnection
@@ -147,12 +148,18 @@ class RunningSpider:
 
 
 @asynccontextmanager
-async def running_spider(home: Path, settings: Settings | None = None, links: Links | None = None):
+async def running_spider(
+    home: Path, settings: Settings | None = None, links: Links | None = None, fetcher: Fetcher | None = None
+):
+    """Fetches over libcurl unless it is given another fetcher."""
     settings, links = settings or fast_settings(), links or Links()
     archive = home / "warc"
     node = "127.0.0.1:7070"
-    resources = make_resources(settings, archive, links.mgmt, node)
-    spider = Spider(resources, make_options(settings, node))
+    concurrent, connections = share_open_files(settings)
+    if fetcher is None:
+        fetcher = make_fetcher(settings, archive, connections)
+    resources = make_resources(settings, archive, links.mgmt, node, fetcher)
+    spider = Spider(resources, make_options(settings, node, concurrent))
     await resources.keeper.register()
     token, loop = settings.spider.token, asyncio.get_running_loop()
     server = await loop.create_server(

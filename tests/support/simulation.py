@@ -14,12 +14,12 @@ from weft.clock import ManualClock
 from weft.config.sections import UrlserverSettings
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import Address, DocId, NodeType
-from weft.urlserver.errands import News
+from weft.urlserver.address_policy import AddressPolicy
 from weft.urlserver.frontier import Frontier
+from weft.urlserver.in_flight import SpiderId
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
-from weft.urlserver.pending import SpiderId
-from weft.urlserver.placing import Placing
-from weft.urlserver.returns import Why
+from weft.urlserver.mgmt_messages import MgmtReplies
+from weft.urlserver.returns import ReturnReason
 from weft.wire import Fetch, TransId
 
 CLAIM_EVERY = 500
@@ -66,7 +66,9 @@ class Simulation:
         self._counter = 0
         delay_max = round(self.settings.crawl_delay_max * 1000)
         clocks = Clocks(self.clock, self.clock)
-        self.gateway = MgmtGateway(self.mgmt, clocks, RobotsPolicy("weft", 512_000, delay_max), Placing(self.settings))
+        self.gateway = MgmtGateway(
+            self.mgmt, clocks, RobotsPolicy("weft", 512_000, delay_max), AddressPolicy(self.settings)
+        )
         self._begin_server()
 
     def at(self, delay: int, event: Callable[[], None]) -> None:
@@ -80,7 +82,7 @@ class Simulation:
         self.frontier = Frontier(self.settings, generation=self.server_life << 40)
         self.frontier.own(self.mgmt.own_slots(self.lease), self.clock.now())
         for spider in range(self.spiders):
-            self.frontier.pendings.connect(SpiderId(spider))
+            self.frontier.in_flight.connect(SpiderId(spider))
         self.is_up = True
         self._next_claim = 0
 
@@ -135,25 +137,25 @@ class Simulation:
         self._look_for_overdue(now)
         self.frontier.registry.forget(now)
         while True:
-            self._do_errands(now)
+            self._send_requests(now)
             self._claim(now)
             self._take_off(list(self.frontier.due(now)), now)
-            if not self.frontier.errands:
+            if not self.frontier.requests:
                 return
 
-    def _do_errands(self, now: int) -> None:
-        while self.frontier.errands:
-            news = News()
-            self.gateway.run(self.lease, self.frontier.errands.take(), news)
-            for name in news.unplaced:
+    def _send_requests(self, now: int) -> None:
+        while self.frontier.requests:
+            replies = MgmtReplies()
+            self.gateway.run(self.lease, self.frontier.requests.take(), replies)
+            for name in replies.unresolved:
                 self.at(self.web.random.randrange(1, 2000), partial(self._resolve, name, self.server_life))
-            self.frontier.learn(news, now)
+            self.frontier.learn(replies, now)
 
     def _claim(self, now: int) -> None:
         if self.frontier.wants_links and now >= self._next_claim:
-            news = self.gateway.claim(self.lease, CHUNK, self.frontier.reject_list())
-            self._next_claim = now + (1 if news.links else CLAIM_EVERY)
-            self.frontier.learn(news, now)
+            replies = self.gateway.claim(self.lease, CHUNK, self.frontier.reject_list())
+            self._next_claim = now + (1 if replies.links else CLAIM_EVERY)
+            self.frontier.learn(replies, now)
 
     def _resolve(self, name: str, life: int) -> None:
         if life != self.server_life or not self.is_up:
@@ -162,23 +164,23 @@ class Simulation:
         expires = self.clock.now() + host.ttl
         address = Address(name, "" if host.is_unknown else host.ip, host.ip, expires, "dns" * host.is_unknown)
         self.mgmt.save_addresses([address])
-        self.frontier.locate(name, self.gateway.place(address), self.clock.now())
+        self.frontier.locate(name, self.gateway.host_address(address), self.clock.now())
 
     def _look_for_overdue(self, now: int) -> None:
-        overdue = [pending.trans_id for pending in self.frontier.pendings.overdue(now)]
-        self._come_back(overdue, Why.SILENT)
+        overdue = [sent.trans_id for sent in self.frontier.in_flight.overdue(now)]
+        self._come_back(overdue, ReturnReason.SILENT)
 
-    def _come_back(self, trans_ids: list[TransId], why: Why) -> None:
+    def _come_back(self, trans_ids: list[TransId], reason: ReturnReason) -> None:
         """What the URL server does when URLs are out of a spider's hands."""
         if not trans_ids:
             return
-        found = {trans_id: self.frontier.pendings.find(trans_id) for trans_id in trans_ids}
-        outcomes = self.gateway.outcomes([pending.doc_id for pending in found.values() if pending])
-        for trans_id, pending in found.items():
-            outcome = outcomes.get(pending.doc_id) if pending else None
-            if pending and outcome and outcome.retry_after and outcome.claim == pending.claim:
-                self.checker.asked_to_wait(pending.host.name, pending.done_at + outcome.retry_after)
-            self.frontier.come_back(trans_id, why, outcome, self.clock.now())
+        found = {trans_id: self.frontier.in_flight.find(trans_id) for trans_id in trans_ids}
+        outcomes = self.gateway.outcomes([sent.doc_id for sent in found.values() if sent])
+        for trans_id, sent in found.items():
+            outcome = outcomes.get(sent.doc_id) if sent else None
+            if sent and outcome and outcome.retry_after and outcome.claim == sent.claim:
+                self.checker.asked_to_wait(sent.host.name, sent.done_at + outcome.retry_after)
+            self.frontier.come_back(trans_id, reason, outcome, self.clock.now())
 
     # Spiders.
 
@@ -249,7 +251,7 @@ class Simulation:
 
     def _say_working(self, spider: int, flight: Flight) -> None:
         if not flight.is_over and self._is_connected(spider, flight):
-            self.frontier.pendings.working(SpiderId(spider), flight.fetch.trans_id, self.clock.now())
+            self.frontier.in_flight.working(SpiderId(spider), flight.fetch.trans_id, self.clock.now())
 
     def _say_done(self, spider: int, flights: list[Flight]) -> None:
         said = [
@@ -257,24 +259,26 @@ class Simulation:
             for flight in flights
             if self._is_connected(spider, flight) and not flight.behaviour.is_silent
         ]
-        pendings, now = self.frontier.pendings, self.clock.now()
-        self._come_back([trans_id for trans_id in said if pendings.done(SpiderId(spider), trans_id, now)], Why.DONE)
+        in_flight, now = self.frontier.in_flight, self.clock.now()
+        self._come_back(
+            [trans_id for trans_id in said if in_flight.done(SpiderId(spider), trans_id, now)], ReturnReason.DONE
+        )
 
     def kill_spider(self, spider: int) -> None:
         self._abort(self.flights[spider])
         self._ended[spider] = []
         self.spider_life[spider] += 1
         if self.is_up:
-            self.frontier.pendings.disconnect(SpiderId(spider))
+            self.frontier.in_flight.disconnect(SpiderId(spider))
             life = self.server_life, self.spider_life[spider]
             self.at(self.web.random.randrange(100, 40_000), lambda: self._reconnect(spider, life))
 
     def _reconnect(self, spider: int, life: tuple[int, int]) -> None:
         if not self.is_up or life != (self.server_life, self.spider_life[spider]):
             return
-        orphans = [pending.trans_id for pending in self.frontier.pendings.of(SpiderId(spider))]
-        self._come_back(orphans, Why.LOST)
-        self.frontier.pendings.connect(SpiderId(spider))
+        orphans = [sent.trans_id for sent in self.frontier.in_flight.of(SpiderId(spider))]
+        self._come_back(orphans, ReturnReason.LOST)
+        self.frontier.in_flight.connect(SpiderId(spider))
 
     def _plan_accidents(self) -> None:
         choose = self.web.random

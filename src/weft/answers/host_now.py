@@ -9,14 +9,14 @@ from weft.config import Settings
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import NodeState, NodeType
 from weft.model.host import web_host_of
-from weft.urlserver.asking import NoUrlServer, ask_host
-from weft.urlserver.snapshot import HostView
-from weft.urlserver.words import host_words
+from weft.urlserver.view.host_text import host_text
+from weft.urlserver.view.questions import NoUrlServer, ask_host
+from weft.urlserver.view.snapshot import HostView
 
 
 class HostNow(HostView, frozen=True, kw_only=True):
     server: str
-    """Who says so."""
+    """Who answered."""
     words: list[str]
     """The same for people."""
 
@@ -42,7 +42,7 @@ def host_now(mgmt: Mgmt, settings: Settings, url: str) -> HostNow | HostSilent:
     if best is None:
         return HostSilent(name, problem)
     address, view = best
-    return HostNow(**msgspec.structs.asdict(view), server=address, words=host_words(view, SystemClock().now()))
+    return HostNow(**msgspec.structs.asdict(view), server=address, words=host_text(view, SystemClock().now()))
 
 
 def _url_servers(mgmt: Mgmt) -> list[str]:

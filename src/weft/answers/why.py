@@ -24,7 +24,7 @@ from weft.model.url import PageUrl, Uri, UrlRules, domain_of
 from weft.robots.policy import policy
 from weft.store.api import Reader
 from weft.store.tables import Table
-from weft.urlserver.sitemaps import sitemaps_of
+from weft.urlserver.robots_sitemaps import sitemaps_of
 
 MOST_HOPS: Final = 10
 """Redirects of a chain that are shown."""

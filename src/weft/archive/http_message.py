@@ -50,6 +50,14 @@ def parse_head(raw: bytes) -> Head:
     return Head(int(status[1]) if status else 0, fields)
 
 
+def text_of(value: str) -> str:
+    """A header value as its server meant it: it is read as latin-1, but servers write UTF-8, as browsers expect."""
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeError:
+        return value
+
+
 def split_head(block: bytes) -> tuple[bytes, bytes]:
     """Header block, with the empty line that ends it, and what follows."""
     end = _END_OF_HEAD.search(block)

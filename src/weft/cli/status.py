@@ -113,7 +113,7 @@ def drawn(name: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
 def _show_queues(invocation: Invocation, as_json: bool) -> None:
     from weft.errors import NotKnown
     from weft.roles.status_file import read_status
-    from weft.urlserver.drawing import draw_queues
+    from weft.urlserver.view.queue_diagram import draw_queues
 
     facts = read_status(invocation.home.require().path, "urlserver")
     if facts is None:

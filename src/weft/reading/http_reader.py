@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from weft.archive.http_message import Head
+from weft.archive.http_message import Head, text_of
 from weft.html import robots_in_header
 from weft.linkindex.loaded import LoadedPage, load_gone, load_joined
 from weft.linkindex.records import Doc
@@ -147,12 +147,8 @@ class HttpReader:
 
 
 def location_in(head: Head) -> str | None:
-    """For PageResponse. A header is read as latin-1; servers write UTF-8 into it, as browsers expect."""
-    given = head.get("location")
-    try:
-        return given.encode("latin-1").decode() or None
-    except UnicodeError:
-        return given
+    """For PageResponse."""
+    return text_of(head.get("location")) or None
 
 
 def _with_nofollow(rel: str) -> str:

@@ -18,7 +18,7 @@ from weft.archive.records import LARGE, Exchange, Rendered
 from weft.archive.writer import ArchiveWriter
 from weft.mgmt.values import Result, WarcPosition
 from weft.roles.calls import CallThread, ControlPlane
-from weft.spider.orders import Order
+from weft.spider.orders import FetchOrder
 from weft.spider.response_reader import FetchRecord
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ _RETRY: Final = 1.0
 
 
 class HeldRecord(NamedTuple):
-    order: Order
+    order: FetchOrder
     result: Result
     record: Rendered | Exchange | None
     size: int
@@ -51,7 +51,7 @@ class Recorder:
         archive: ArchiveWriter,
         control: ControlPlane,
         options: RecorderOptions,
-        answered: Callable[[list[Order]], None],
+        answered: Callable[[list[FetchOrder]], None],
     ) -> None:
         self._archive, self._control, self._options, self._answered = archive, control, options, answered
         self._thread = CallThread("weft-archive")
@@ -66,7 +66,7 @@ class Recorder:
         """Fetches that are not answered yet."""
         return len(self._found) + len(self._held)
 
-    def add(self, order: Order, fetched: FetchRecord) -> None:
+    def add(self, order: FetchOrder, fetched: FetchRecord) -> None:
         record: Rendered | Exchange | None = fetched.exchange
         size = 0
         if fetched.exchange is not None and len(fetched.exchange.body) <= LARGE:

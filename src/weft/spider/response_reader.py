@@ -1,4 +1,4 @@
-"""What a response says: the result to report and the exchange to archive. No I/O."""
+"""What a response means: the result to report and the exchange to archive. No I/O."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Final
 import ada_url
 
 from weft.archive.decode import BodyRefused, DecodeLimits, decode_beginning, decoded_size
-from weft.archive.http_message import Head, parse_head, payload_of
+from weft.archive.http_message import Head, parse_head, payload_of, text_of
 from weft.archive.records import Exchange
 from weft.mgmt.values import Details, LinkKind, Result
 from weft.model.fetch_error import FetchError
-from weft.spider.request import Request
-from weft.spider.transfer import Response
+from weft.spider.fetching import Request, Response
 
 LONGEST_WAIT: Final = 30 * 24 * 3600 * 1000
 """A Retry-After beyond it is a mistake or a joke."""
@@ -110,17 +109,9 @@ def _location(head: Head, url: str) -> str:
     if not given or not 300 <= head.status < 400:
         return ""
     try:
-        return str(ada_url.join_url(url, _as_text(given)))
+        return str(ada_url.join_url(url, text_of(given)))
     except ValueError:
         return ""
-
-
-def _as_text(latin: str) -> str:
-    """Header values are bytes; what is UTF-8 was meant so."""
-    try:
-        return latin.encode("latin-1").decode()
-    except UnicodeDecodeError:
-        return latin
 
 
 def _retry_after(head: Head, now: int) -> int:

@@ -1,10 +1,9 @@
-"""Where a web host is asked, or the class of error with which it is not."""
+"""Which addresses and ports of a web host may be asked; results of the DNS as the control plane keeps them."""
 
 from __future__ import annotations
 
-from weft.addresses.resolver import Failure, Resolved
-from weft.addresses.rules import AddressRules
-from weft.addresses.static_hosts import StaticHosts
+from weft.addresses.address_rules import AddressRules
+from weft.addresses.resolver import Failure, Resolved, StaticHosts
 from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import Address
 from weft.model.fetch_error import FetchError
@@ -17,15 +16,15 @@ ERRORS = {
 }
 
 
-class Placing:
-    """What the settings say about addresses, names and ports."""
+class AddressPolicy:
+    """What the settings allow: addresses, names and ports."""
 
     def __init__(self, settings: UrlserverSettings) -> None:
         self._rules = AddressRules(settings.allow_net, settings.allow_ports)
         self._static = StaticHosts(settings.static_hosts)
 
     def may_use(self, address: Address) -> bool:
-        """Tell whether an address that was found before, perhaps under other settings, still stands."""
+        """Tell whether an address that was found before, perhaps under other settings, may still be used."""
         is_static = self._static.find(name_of(address.web_host)) is not None
         return bool(address.ip) and not is_static and self._rules.is_refused(address.ip) is None
 

@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.suites import suite_file
-from weft.addresses.deny import is_refused
-from weft.addresses.ip_key import ip_key
-from weft.addresses.rules import AddressRules
+from weft.addresses.address_rules import AddressRules, ip_key, is_refused
 from weft.model.url import UrlRefused, UrlRules
 
 IPV4 = [

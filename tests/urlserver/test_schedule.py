@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.urlserver.wheel import Wheel
+from weft.urlserver.schedule import TimerWheel
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50))))
 def test_everything_comes_once_and_never_early(steps):
     """Each step adds a thing and then looks at a moment."""
-    wheel: Wheel[tuple[int, int]] = Wheel()
+    wheel: TimerWheel[tuple[int, int]] = TimerWheel()
     taken = []
     for number, (at, now) in enumerate(steps):
         wheel.add(at, (at, number))
@@ -28,7 +28,7 @@ def test_everything_comes_once_and_never_early(steps):
 
 @given(st.lists(st.integers(0, 20)))
 def test_things_come_in_the_order_of_their_moments_and_arrival(moments):
-    wheel: Wheel[tuple[int, int]] = Wheel()
+    wheel: TimerWheel[tuple[int, int]] = TimerWheel()
     for number, at in enumerate(moments):
         wheel.add(at, (at, number))
     assert wheel.next_moment() == min(moments, default=None)

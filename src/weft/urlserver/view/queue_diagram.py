@@ -1,4 +1,4 @@
-"""The queues drawn as the document draws them."""
+"""The queues as text, for `weft status --queues`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, Final
 
 import msgspec
 
-from weft.urlserver.snapshot import QueueView, Snapshot
+from weft.urlserver.view.snapshot import QueueView, Snapshot
 
 SENT, WAITING, EMPTY = "[>]", "[#]", "[ ]"
 _CELLS: Final = 6
-"""Cells of a queue that are drawn behind its active part; the rest is told by a number."""
+"""Cells of a queue that are drawn behind its active part; the number of waiting links stands for the rest."""
 
 
 def draw_queues(facts: Snapshot | Mapping[str, Any]) -> str:
-    """A snapshot, or what a status file says: `[>]` is in a spider's hands, `[#]` waits, `[ ]` is empty."""
+    """A snapshot, or the content of a status file: `[>]` is in a spider's hands, `[#]` waits, `[ ]` is empty."""
     snapshot = facts if isinstance(facts, Snapshot) else msgspec.convert(facts, Snapshot)
     return "\n".join([*_head(snapshot), *_body(snapshot), *_foot(snapshot)])
 

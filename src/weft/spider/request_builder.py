@@ -1,14 +1,17 @@
-"""What is sent to a web server, and what of it is archived."""
+"""The request for a link: who we are, what the link's validators ask, what the site's settings add."""
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from weft.errors import WeftError
 from weft.mgmt.values import Details, LinkKind
-from weft.spider.site import SiteAccess, access_of
+from weft.model.site import NO_SETTINGS, Affects, SiteSettings
+from weft.spider.fetching import PLAIN, Request, SiteAccess
 
 _ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _ENCODINGS: Final = "gzip, br, zstd"
@@ -16,37 +19,17 @@ _ENCODINGS: Final = "gzip, br, zstd"
 _VALIDATOR: Final = re.compile(r"[ -~]{1,1024}")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    url: str
-    ip: str
-    lines: tuple[str, ...]
-    """Header lines in the order in which they are sent, after Host."""
-    public: int
-    """How many of them are nobody's secret."""
-    access: SiteAccess
-    most: int
-    """Bytes of the body that are taken."""
-    cuts: bool = False
-    """A longer body is no error: its beginning is what is wanted."""
-
-    def head(self, with_secrets: bool) -> bytes:
-        """The request as it goes over the wire."""
-        authority, slash, path = self.url.partition("://")[2].partition("/")
-        lines = self.lines if with_secrets else self.lines[: self.public]
-        first = (f"GET {slash}{path} HTTP/1.1", f"Host: {authority}")
-        return "\r\n".join((*first, *lines, "", "")).encode("ascii")
+class SiteRefused(WeftError):  # noqa: N818 - an answer about the settings, not a fault
+    """A site's settings cannot be used for fetching."""
 
 
 @dataclass(frozen=True, slots=True)
-class Requests:
-    """Makes requests: who we are, and how much we take."""
-
+class RequestBuilder:
     user_agent: str
     max_body: int
     robots_bytes: int
 
-    def make(self, ip: str, details: Details) -> Request:
+    def build(self, ip: str, details: Details) -> Request:
         """The request for a link; raises SiteRefused."""
         access = access_of(details.site)
         own = {name.lower() for name, _ in access.headers}
@@ -69,3 +52,17 @@ def _conditions(details: Details) -> Sequence[str]:
 
 def _site_lines(access: SiteAccess) -> Sequence[str]:
     return [f"{name}: {value}" for name, value in access.headers]
+
+
+def access_of(site: SiteSettings) -> SiteAccess:
+    """Raises SiteRefused for settings that were stored without a check."""
+    if site == NO_SETTINGS:
+        return PLAIN
+    if problem := site.problem(Affects.FETCH):
+        raise SiteRefused(problem)
+    headers = [*(site.headers or {}).items(), *_authorization(site.auth)]
+    return SiteAccess(tuple(headers), site.proxy or "", site.ca or "", site.verify is not False)
+
+
+def _authorization(auth: str | None) -> list[tuple[str, str]]:
+    return [("Authorization", f"Basic {b64encode(auth.encode()).decode()}")] if auth else []

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from support.frontier_driving import Driven, known
-from weft.urlserver.snapshot import host_view
-from weft.urlserver.words import host_words, seconds_words
+from weft.urlserver.view.host_text import host_text, seconds_text
+from weft.urlserver.view.snapshot import host_view
 
 NOON = 1_700_049_600_000
 """2023-11-15 12:00:00 UTC"""
 
 
 def words(web: Driven, name: str = "a.com", url: str = "") -> list[str]:
-    return host_words(host_view(web.frontier, name, url, web.now), NOON)
+    return host_text(host_view(web.frontier, name, url, web.now), NOON)
 
 
 def test_a_host_that_nobody_waits_for():
@@ -39,6 +39,19 @@ def test_a_host_with_a_crawl_delay():
     assert words(web)[0].startswith("may be asked again in 0.8 s: Crawl-delay 2 s; 1 link waits")
 
 
+def test_a_host_with_a_delay_that_is_set_for_its_site():
+    web = Driven()
+    web.host("a.com", pages=2, robots=known("User-agent: *\nCrawl-delay: 2"))
+    web.set_for("a.com", delay=5)
+    web.done(web.after(5)[0])
+    web.now += 1200
+    assert words(web)[0].startswith("may be asked again in 3.8 s: its site's delay 5 s; 1 link waits")
+    web.set_for("a.com", delay=2)
+    assert words(web)[0].startswith("may be asked again in 0.8 s: Crawl-delay 2 s")
+    web.set_for("a.com", delay=0.5)
+    assert host_view(web.frontier, "a.com", "", web.now).site_delay == 0.5
+
+
 def test_a_host_that_waits_for_its_address_its_robots_txt_or_an_answer():
     web = Driven()
     web.offer("https://a.com/1")
@@ -59,7 +72,7 @@ def test_a_failing_host_backs_off_until_a_time_of_day_also_when_nothing_waits():
     assert said[0].startswith("backs off until 12:00:30 UTC, after 1 failure in a row; 1 link waits")
     assert said[1:] == ["no more of it is claimed: it is failing"]
     web.frontier.registry.release_all(web.frontier.registry.hosts["a.com"])
-    web.frontier.registry.go_on(web.frontier.registry.hosts["a.com"], web.now)
+    web.frontier.registry.proceed(web.frontier.registry.hosts["a.com"], web.now)
     assert words(web)[0].startswith("backs off until 12:00:30 UTC, after 1 failure in a row; 0 links wait")
 
 
@@ -83,4 +96,4 @@ def test_a_host_at_a_busy_address():
     ("seconds", "said"), [(0.8, "0.8 s"), (2.0, "2 s"), (119, "119 s"), (600, "10 min"), (86_400, "24 h")]
 )
 def test_spans_are_said_as_people_say_them(seconds, said):
-    assert seconds_words(seconds) == said
+    assert seconds_text(seconds) == said

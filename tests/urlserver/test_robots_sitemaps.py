@@ -13,10 +13,11 @@ from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NodeType, Robots
 from weft.model.site import Site, SiteSettings
 from weft.model.url import UrlRules
-from weft.urlserver.errands import Errands, News, RobotsAnswer
+from weft.urlserver.address_policy import AddressPolicy
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
-from weft.urlserver.placing import Placing
-from weft.urlserver.sitemaps import MOST, SITES_AGE, sitemaps_of
+from weft.urlserver.mgmt_messages import MgmtReplies, MgmtRequests, RobotsAnswer
+from weft.urlserver.robots_sitemaps import MOST, sitemaps_of
+from weft.urlserver.site_cache import SITES_AGE
 
 NOW = 1_700_000_000_000
 ORIGIN = "https://www.a.com"
@@ -78,16 +79,16 @@ class Story:
             self.mgmt,
             Clocks(self.clock, self.clock),
             RobotsPolicy("weft", 512_000, 60_000),
-            Placing(UrlserverSettings()),
-            sitemaps_in_scope(settings, self.mgmt, self.clock),
+            AddressPolicy(UrlserverSettings()),
+            sitemaps_in_scope(settings, self.mgmt),
         )
 
     def settle(self, *lines: str) -> None:
         self.mgmt.save_robots([robots(*lines)])
-        self.gateway.run(self.lease, Errands(settle_robots={ORIGIN: RobotsAnswer(200, 0)}), News())
+        self.gateway.run(self.lease, MgmtRequests(settle_robots={ORIGIN: RobotsAnswer(200, 0)}), MgmtReplies())
 
     def read(self) -> None:
-        self.gateway.run(self.lease, Errands(read_robots=[ORIGIN]), News())
+        self.gateway.run(self.lease, MgmtRequests(read_robots=[ORIGIN]), MgmtReplies())
 
     def links(self) -> list[object]:
         return [row["link"] for row in self.mgmt.table("link")]
@@ -149,15 +150,15 @@ def test_a_control_plane_that_goes_away_loses_no_sitemap():
     mgmt = BreakingMgmt(ManualClock(NOW))
     story = Story(Site(name="www.a.com"), mgmt=mgmt)
     story.mgmt.save_robots([robots(*SITEMAPS)])
-    errands = Errands(settle_robots={ORIGIN: RobotsAnswer(200, 0)})
+    requests = MgmtRequests(settle_robots={ORIGIN: RobotsAnswer(200, 0)})
     with pytest.raises(MgmtUnavailable):
-        story.gateway.run(story.lease, errands, News())
+        story.gateway.run(story.lease, requests, MgmtReplies())
     mgmt.is_broken = False
-    story.gateway.run(story.lease, errands, News())
+    story.gateway.run(story.lease, requests, MgmtReplies())
     assert story.links() == ["https://www.a.com/one.xml"]
 
 
-def test_what_is_said_about_sites_counts_a_moment_later():
+def test_a_change_of_sites_counts_a_moment_later():
     story = Story()
     story.settle(*SITEMAPS)
     story.mgmt.set_sites([Site(name="www.a.com")])

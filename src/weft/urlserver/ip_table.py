@@ -1,4 +1,4 @@
-"""Domain -> IP -> URLs: where hosts live, how many links wait for an address, and which addresses are ours to ask."""
+"""Domain -> IP -> URLs: which hosts are at an address, how many links wait for it, and whether it is ours to ask."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from weft.model.host import ADDRESS_SLOTS, slot_of
 from weft.urlserver.hosts import NEVER, Host, Ip
 
 
-class Addresses:
+class IpTable:
     def __init__(self, max_per_ip: int, ip_gap: int) -> None:
         self._max_per_ip, self._ip_gap = max_per_ip, ip_gap
         self._quiet_since = [NEVER] * ADDRESS_SLOTS
@@ -72,7 +72,7 @@ class Addresses:
             self.crowded.update(host.name for host in ip.hosts)
 
     def forget_idle(self, ip: Ip, now: int) -> bool:
-        """Drop an address where nobody lives and nothing goes on; False: its clock is still needed."""
+        """Drop an address where no host is left and nothing is in flight; False: its clock is still needed."""
         if ip.hosts:
             return True  # whoever leaves last comes here again
         if ip.active or ip.next_start > now:

@@ -9,8 +9,8 @@ import msgspec
 
 from weft.urlserver.frontier import Frontier
 from weft.urlserver.hosts import ARRIVING, NEEDS_ADDRESS, UNSEATED, Host
-from weft.urlserver.packed import PackedLink, url_of
-from weft.urlserver.robots import Known
+from weft.urlserver.origin_robots import OriginRules
+from weft.urlserver.packed_link import PackedLink, url_of
 
 
 class QueueView(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class OriginView(msgspec.Struct, frozen=True):
 
 
 class HostView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a URL server says about a host, for `weft why`."""
+    """What a URL server knows about a host, for `weft why`."""
 
     host: str
     queue: QueueView | None
@@ -70,6 +70,8 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
     gap: float
     """Seconds between two requests, by the settings."""
     crawl_delay: float
+    site_delay: float
+    """As set with `weft sites`."""
     failures: int
     rejected: list[str]
     """Why no more links of it are claimed."""
@@ -77,7 +79,7 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
 
 def queue_views(frontier: Frontier, now: int, most: int) -> list[QueueView]:
     seated = (host for host in frontier.registry.queues.slots if host is not None)
-    sent = frontier.pendings.links_by_host()
+    sent = frontier.in_flight.links_by_host()
     return [queue_view(frontier, host, sent.get(host, []), now) for host in islice(seated, most)]
 
 
@@ -117,7 +119,9 @@ def _rests_until(frontier: Frontier, host: Host, now: int) -> tuple[str, int | N
 def _clock_name(frontier: Frontier, host: Host, moment: int) -> str:
     if moment == host.wait_until:
         return "back-off" if host.failures else "Retry-After"
-    return "Crawl-delay" if host.delay > frontier.registry.politeness.host_gap else "rate"
+    if host.delay <= frontier.registry.politeness.host_gap:
+        return "rate"
+    return "site's delay" if host.site_delay > host.crawl_delay else "Crawl-delay"
 
 
 def _waits_for_clock(frontier: Frontier, host: Host, now: int) -> tuple[str, int | None]:
@@ -129,16 +133,16 @@ def _waits_for_clock(frontier: Frontier, host: Host, now: int) -> tuple[str, int
         return "requests to its address", None
     if ip is not None and ip.next_start > now:
         return "its address's rate", ip.next_start
-    return ("its turn", now) if frontier.pendings.has_room else ("a spider", None)
+    return ("its turn", now) if frontier.in_flight.has_room else ("a spider", None)
 
 
 def host_view(frontier: Frontier, web_host: str, url: str, now: int) -> HostView:
-    """What is known of a host, and what its robots.txt says to `url`."""
+    """What is known of a host, and whether its robots.txt allows `url`."""
     registry = frontier.registry
-    host, sent = registry.hosts.get(web_host), frontier.pendings.links_by_host()
+    host, sent = registry.hosts.get(web_host), frontier.in_flight.links_by_host()
     reasons = {
         "its queue is full": registry.queues.full,
-        "too many links wait for its address": registry.addresses.crowded,
+        "too many links wait for its address": registry.ips.crowded,
         "it is failing": registry.backing_off,
         "no queue is free": registry.queues.slotless,
     }
@@ -149,7 +153,8 @@ def host_view(frontier: Frontier, web_host: str, url: str, now: int) -> HostView
         robots=[_origin_view(f"{scheme}://{web_host}", each, url, now) for scheme, each in known if each is not None],
         ahead=None if host is None else _links_ahead(host, url),
         gap=registry.politeness.host_gap / 1000,
-        crawl_delay=0.0 if host is None else host.delay / 1000,
+        crawl_delay=0.0 if host is None else host.crawl_delay / 1000,
+        site_delay=0.0 if host is None else host.site_delay / 1000,
         failures=0 if host is None else host.failures,
         rejected=[reason for reason, hosts in reasons.items() if web_host in hosts],
     )
@@ -159,7 +164,7 @@ def _links_ahead(host: Host, url: str) -> int | None:
     return next((ahead for ahead, link in enumerate(host.links) if url_of(link, host.name) == url), None)
 
 
-def _origin_view(origin: str, known: Known, url: str, now: int) -> OriginView:
+def _origin_view(origin: str, known: OriginRules, url: str, now: int) -> OriginView:
     expires_in, delay = (known.expires - now) / 1000, known.delay / 1000
     if not url.startswith(f"{origin}/"):
         return OriginView(origin, expires_in, delay, None, "")

@@ -7,7 +7,6 @@ import re
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
-from mmap import mmap
 from pathlib import Path
 from time import monotonic
 from typing import Final, NamedTuple
@@ -15,9 +14,9 @@ from typing import Final, NamedTuple
 import pycurl  # type: ignore[import-untyped]
 
 from weft.model.fetch_error import FetchError
-from weft.spider.body import ReceivedBody
 from weft.spider.curl_errors import error_of
-from weft.spider.request import Request
+from weft.spider.fetching import FetchId, FetchLimits, Request, Response
+from weft.spider.received_body import ReceivedBody
 
 _INTERIM: Final = re.compile(rb"HTTP/1\.[01] 1\d\d")
 _BUFFER: Final = 128 << 10
@@ -49,16 +48,8 @@ class OpenedSocket:
 
 
 @dataclass(frozen=True, slots=True)
-class FetchLimits:
-    header_bytes: int
-    connect_seconds: float
-    total_seconds: float
-    idle_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What all transfers of a spider share."""
+class CurlOptions:
+    """What all transfers share."""
 
     limits: FetchLimits
     is_refused: Callable[[str], str | None]
@@ -68,40 +59,28 @@ class Means:
     """Where large bodies wait."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
-    """What came, and how it ended."""
+class CurlTransfer:
+    """A reusable handle. begin(), hand `curl` to a CurlLoop, then end() with libcurl's result."""
 
-    head: bytes
-    body: bytes | mmap
-    error: FetchError | None
-    """None: a response. TOO_LARGE: its beginning. Everything else: no response."""
-    is_cut: bool = False
-    """The body is longer than what was taken."""
-    detail: str = ""
-
-
-class Transfer:
-    """A reusable handle. begin(), hand `curl` to a CurlLoop, then end() with what libcurl said."""
-
-    def __init__(self, means: Means) -> None:
-        self._means = means
+    def __init__(self, options: CurlOptions) -> None:
+        self._options = options
         self.curl = pycurl.Curl()
         self.request: Request
-        self.heard = 0.0
-        """When something came last, by the monotonic clock."""
+        self.fetch_id = FetchId(0)
+        self.last_activity = 0.0
+        """When anything was last received, by the monotonic clock."""
         self.is_connected = False
         self._refusal: FetchError | None = None
         self._set_up()
 
-    def begin(self, request: Request) -> None:
-        self.request = request
+    def begin(self, request: Request, fetch_id: FetchId) -> None:
+        self.request, self.fetch_id = request, fetch_id
         self._head: list[bytes] = []
         self._head_size = 0
         self._has_head = False
-        self._body = ReceivedBody(self._means.spool)
+        self._body = ReceivedBody(self._options.spool)
         self._refusal = None
-        self.is_connected, self.heard = False, monotonic()
+        self.is_connected, self.last_activity = False, monotonic()
         set_option = self.curl.setopt
         set_option(pycurl.URL, request.url)
         set_option(pycurl.HTTPHEADER, list(request.lines))
@@ -118,6 +97,10 @@ class Transfer:
             set_option(pycurl.SSL_VERIFYPEER, 0)
             set_option(pycurl.SSL_VERIFYHOST, 0)
 
+    def is_silent_since(self, moment: float) -> bool:
+        # Until it is connected, libcurl's own limit for connecting holds.
+        return self.is_connected and self.last_activity < moment
+
     def end(self, code: int, message: str) -> Response:
         """What became of it, given libcurl's result."""
         error = self._refusal or (error_of(code, message) if code else None)
@@ -128,11 +111,11 @@ class Transfer:
         body = self._body.take() if error is None or is_cut else b""
         if is_cut and self.request.cuts:
             error = None
-        self._head, self._body = [], ReceivedBody(self._means.spool)
+        self._head, self._body = [], ReceivedBody(self._options.spool)
         return Response(head, body, error, is_cut, message)
 
     def _set_up(self) -> None:
-        limits = self._means.limits
+        limits = self._options.limits
         options = {
             pycurl.NOSIGNAL: 1,
             pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_1_1,
@@ -154,15 +137,15 @@ class Transfer:
             pycurl.OPENSOCKETFUNCTION: self._open_socket,
             pycurl.PREREQFUNCTION: self._check_connection,
         }
-        if self._means.ca_file:
-            options[pycurl.CAINFO] = os.fsencode(self._means.ca_file)
+        if self._options.ca_file:
+            options[pycurl.CAINFO] = os.fsencode(self._options.ca_file)
         for option, value in options.items():
             self.curl.setopt(option, value)
 
     def _take_header(self, line: bytes) -> int | None:
-        self.heard = monotonic()
+        self.last_activity = monotonic()
         self._head_size += len(line)
-        if self._head_size > self._means.limits.header_bytes:
+        if self._head_size > self._options.limits.header_bytes:
             self._refusal = FetchError.HEADER_TOO_LARGE
             return _STOP
         if self._has_head:
@@ -174,7 +157,7 @@ class Transfer:
         return None
 
     def _take_body(self, chunk: bytes) -> int | None:
-        self.heard = monotonic()
+        self.last_activity = monotonic()
         room = self.request.most - self._body.size
         if len(chunk) <= room:
             self._body.add(chunk)
@@ -185,15 +168,15 @@ class Transfer:
 
     def _open_socket(self, _purpose: int, address: SocketAddress) -> OpenedSocket | int:
         """The last moment before a connection: the address itself is judged, whatever name led to it."""
-        if not self.request.access.proxy and self._means.is_refused(address.addr[0]):
+        if not self.request.access.proxy and self._options.is_refused(address.addr[0]):
             self._refusal = FetchError.PRIVATE_ADDRESS
             return int(pycurl.SOCKET_BAD)
         return OpenedSocket(socket.socket(address.family, address.socktype, address.protocol).detach())
 
     def _check_connection(self, ip: str, _local_ip: str, _port: int, _local_port: int) -> int:
         """Called before the request is sent, over a kept connection too."""
-        self.is_connected, self.heard = True, monotonic()
-        if not self.request.access.proxy and self._means.is_refused(ip):
+        self.is_connected, self.last_activity = True, monotonic()
+        if not self.request.access.proxy and self._options.is_refused(ip):
             self._refusal = FetchError.PRIVATE_ADDRESS
             return int(pycurl.PREREQFUNC_ABORT)
         return int(pycurl.PREREQFUNC_OK)

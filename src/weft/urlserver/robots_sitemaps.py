@@ -7,21 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from weft.clock import Clock
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import NewLink, Robots
 from weft.model.host import web_host_of
 from weft.model.site import Site
 from weft.model.url import PageUrl, UrlRefused, UrlRules
 from weft.robots.file import parse
+from weft.urlserver.site_cache import SiteCache
 
 MOST: Final = 50
 """Sitemaps that are taken from one robots.txt."""
-SITES_AGE: Final = 5_000
-"""For how long what the user said about sites is not read again."""
 _MAYBE: Final = re.compile(rb"site-?map", re.IGNORECASE)
 
-Judge = Callable[[PageUrl], int | None]
+SitemapPriority = Callable[[PageUrl], int | None]
 """The priority of a link that is to be crawled; None: it is not."""
 
 
@@ -56,24 +54,23 @@ class Sitemaps:
     rules: UrlRules
     limit: int
     """Bytes of a robots.txt that are read."""
-    judging: Callable[[Sequence[Site]], Judge]
-    """What the sites say, as a question about one link."""
-    clock: Clock
-    _judge: Judge | None = None
-    _read_at: int = 0
+    priority_by: Callable[[Sequence[Site]], SitemapPriority]
+    """Makes a scope of the sites."""
+    _priority: SitemapPriority | None = None
+    _version: int = 0
+    """Of the sites that `_priority` was made of."""
 
-    def add(self, robots: Iterable[Robots]) -> None:
+    def add(self, robots: Iterable[Robots], sites: SiteCache) -> None:
         named = [page for each in robots for page in sitemaps_of(each, self.rules, self.limit)]
         if not named:
             return
-        judge = self._fresh_judge()
-        judged = ((page, judge(page)) for page in named)
+        priority = self._fresh_priority(sites)
+        judged = ((page, priority(page)) for page in named)
         links = [NewLink(page.uri, page.url, web_host_of(page.url), rank) for page, rank in judged if rank is not None]
         if links:
             self.mgmt.add(links)
 
-    def _fresh_judge(self) -> Judge:
-        now = self.clock.now()
-        if self._judge is None or now - self._read_at >= SITES_AGE:
-            self._judge, self._read_at = self.judging(self.mgmt.sites()), now
-        return self._judge
+    def _fresh_priority(self, sites: SiteCache) -> SitemapPriority:
+        if self._priority is None or self._version != sites.version:
+            self._version, self._priority = sites.version, self.priority_by(sites.sites())
+        return self._priority

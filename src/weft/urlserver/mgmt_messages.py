@@ -1,4 +1,4 @@
-"""What the URL server's decisions ask of the control plane, and what comes back: decisions themselves call nobody."""
+"""What the frontier wants from the control plane, and the replies: it makes no calls itself."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, NamedTuple
 
 from weft.mgmt.values import ClaimedLink, DocId, Result
+from weft.model.site import NO_SETTINGS, SiteSettings
 
 if TYPE_CHECKING:
-    from weft.urlserver.robots import Known
+    from weft.urlserver.origin_robots import OriginRules
 
 
 class RobotsAnswer(NamedTuple):
@@ -22,7 +23,7 @@ class RobotsAnswer(NamedTuple):
 
 
 @dataclass(slots=True)
-class Errands:
+class MgmtRequests:
     """Calls to the control plane, gathered until there is time for them."""
 
     resolve: list[str] = field(default_factory=list)
@@ -40,9 +41,9 @@ class Errands:
     defer: dict[str, int] = field(default_factory=dict)
     """Web host -> moment before which it must not be asked."""
 
-    def take(self) -> Errands:
-        """All errands so far; none are left here."""
-        taken = Errands()
+    def take(self) -> MgmtRequests:
+        """All requests so far; this object is empty afterwards."""
+        taken = MgmtRequests()
         for each in fields(self):
             empty = getattr(taken, each.name)
             setattr(taken, each.name, getattr(self, each.name))
@@ -54,7 +55,7 @@ class Errands:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HostAddress:
     """Where a web host is, as far as the URL server has to know."""
 
     ip: str
@@ -65,21 +66,25 @@ class Place:
     """Class of the error where there is no address."""
     may_change: bool = False
     """There may be an address next time."""
+    settings: SiteSettings = NO_SETTINGS
+    """What is set for the host's sites."""
 
 
 @dataclass(slots=True)
-class News:
-    """What came of errands, for the frontier to learn."""
+class MgmtReplies:
+    """What the control plane replied, for the frontier to learn."""
 
     links: list[ClaimedLink] = field(default_factory=list)
     """Claimed, or in the place of others that failed."""
-    places: dict[str, Place] = field(default_factory=dict)
+    addresses: dict[str, HostAddress] = field(default_factory=dict)
     """By web host."""
-    unplaced: list[str] = field(default_factory=list)
+    settings: dict[str, SiteSettings] = field(default_factory=dict)
+    """By web host, where a site has changed."""
+    unresolved: list[str] = field(default_factory=list)
     """Web hosts whose address nobody knows: a question for the DNS."""
     unanswered: set[str] = field(default_factory=set)
-    """Those of them about which the DNS said nothing the last time either."""
-    robots_known: dict[str, Known] = field(default_factory=dict)
+    """Those of them for which the DNS gave no answer the last time either."""
+    robots_known: dict[str, OriginRules] = field(default_factory=dict)
     """By origin."""
     robots_unknown: list[str] = field(default_factory=list)
     robots_failures: dict[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Addresses that nobody knows yet: looked up in the background, saved in bulk for all URL servers."""
+"""Addresses that the control plane does not know: looked up in the background, saved in bulk for all URL servers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from functools import partial
 from weft.addresses.resolver import Failure, Resolved, Resolver
 from weft.model.fetch_error import FetchError
 from weft.model.host import name_of
-from weft.urlserver.errands import News, Place
+from weft.urlserver.address_policy import AddressPolicy, address_of
 from weft.urlserver.lease_session import LeaseSession
-from weft.urlserver.placing import Placing, address_of
+from weft.urlserver.mgmt_messages import HostAddress, MgmtReplies
 
 
-class Lookups:
-    def __init__(self, session: LeaseSession, resolver: Resolver, placing: Placing) -> None:
-        self._session, self._resolver, self._placing = session, resolver, placing
+class DnsLookups:
+    def __init__(self, session: LeaseSession, resolver: Resolver, address_policy: AddressPolicy) -> None:
+        self._session, self._resolver, self._policy = session, resolver, address_policy
         self._found: dict[str, Resolved] = {}
         self._unanswered: set[str] = set()
         self._has_found = asyncio.Event()
@@ -29,27 +29,26 @@ class Lookups:
         """
         self._unanswered |= unanswered
         for web_host in web_hosts:
-            if self._placing.port_refusal(web_host):
-                self._session.learn(News(places={web_host: Place("", "", 0, FetchError.PORT)}))
+            if self._policy.port_refusal(web_host):
+                self._session.learn(MgmtReplies(addresses={web_host: HostAddress("", "", 0, FetchError.PORT)}))
             else:
                 task = asyncio.create_task(self._look_up(web_host))
                 self._asking.add(task)
                 task.add_done_callback(self._asking.discard)
 
     async def keep(self) -> None:
-        """Tell all URL servers before we ask: who finds a host of another one gives it back for that one to find."""
-        session, gateway = self._session, self._session.resources.gateway
+        """Save addresses before hosts are asked, so that links reach the URL server that owns the address."""
+        session, control, gateway = self._session, self._session.resources.control, self._session.resources.gateway
         while True:
             await self._has_found.wait()
             self._has_found.clear()
             found, self._found = self._found, {}
-            addresses = {web_host: address_of(web_host, resolved) for web_host, resolved in found.items()}
-            save = partial(gateway.save, [*addresses.values()])
-            await session.resources.control.call_or_log("save_addresses", save)
+            addresses = [address_of(web_host, resolved) for web_host, resolved in found.items()]
+            await control.call_or_log("save_addresses", partial(gateway.save, addresses))
             again = {name for name, resolved in found.items() if self._may_change(name, resolved)}
-            places = {name: gateway.place(address, may_change=name in again) for name, address in addresses.items()}
             self._unanswered -= found.keys()
-            session.learn(News(places=places))
+            located = await control.call("sites", partial(gateway.host_addresses, addresses, again))
+            session.learn(MgmtReplies(addresses=located))
 
     def _may_change(self, web_host: str, resolved: Resolved) -> bool:
         return resolved.failure is Failure.UNANSWERED and web_host not in self._unanswered

@@ -1,16 +1,20 @@
-"""Addresses that are not crawled unless a setting says so: an explicit table, since no library's "global" is one.
+"""Which addresses and ports may be crawled, and which addresses count as one machine.
 
-An IPv6 address that stands for an IPv4 one is judged by that.
+The table of denied networks is explicit, since no library's "global" is one. An IPv6 address that stands for an IPv4
+one is judged by that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, NamedTuple
 
-Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
+IpAddress = IPv4Address | IPv6Address
+IpNetwork = IPv4Network | IPv6Network
+
+ALWAYS_ALLOWED_PORTS: Final = frozenset((80, 443))
 
 _DENIED_IPV4: Final = {
     "0.0.0.0/8": "this network",
@@ -63,6 +67,8 @@ _IPV4_INSIDE: Final = (
     _Inside(0x2001_0000, 32, shift=64),  # the server of a Teredo address
     _Inside(0x2001_0000, 32, flipped=0xFFFF_FFFF),  # and its client
 )
+# Behind 6to4 and Teredo addresses, which carry an IPv4 address too, are hosts of their own.
+_OTHER_SPELLINGS: Final = (IPv6Network("::/96"), IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
 
 
 class _Range(NamedTuple):
@@ -79,7 +85,26 @@ def _ranges(table: dict[str, str], kind: type[IPv4Network] | type[IPv6Network]) 
 _RANGES: Final = {4: _ranges(_DENIED_IPV4, IPv4Network), 6: _ranges(_DENIED_IPV6, IPv6Network)}
 
 
-def is_refused(address: str | Address, allow_net: Iterable[Network] = ()) -> str | None:
+class AddressRules:
+    """The deny table with the exceptions of the settings. A refusal is its reason; None: it may be crawled."""
+
+    def __init__(self, allow_net: Iterable[str] = (), allow_ports: Iterable[int] = ()) -> None:
+        networks = tuple(map(ip_network, allow_net))
+        self._ports = ALWAYS_ALLOWED_PORTS | frozenset(allow_ports)
+        # Connections go to the same few addresses again and again.
+        self._judge = lru_cache(maxsize=4096)(lambda address: is_refused(address, networks))
+
+    def is_refused(self, address: str) -> str | None:
+        return self._judge(address)
+
+    def is_port_refused(self, port: int) -> str | None:
+        if port in self._ports:
+            return None
+        allowed = ", ".join(map(str, sorted(self._ports)))
+        return f"port {port} is not crawled; expected {allowed}, or more in urlserver.allow_ports"
+
+
+def is_refused(address: str | IpAddress, allow_net: Iterable[IpNetwork] = ()) -> str | None:
     """Why this address must not be asked; None: it may. What is no address at all is refused too."""
     try:
         given = ip_address(address)
@@ -98,7 +123,20 @@ def is_refused(address: str | Address, allow_net: Iterable[Network] = ()) -> str
     return None
 
 
-def ipv4_inside(address: Address) -> list[IPv4Address]:
+def ip_key(address: str) -> str:
+    """An IPv4 address itself; the /64 of an IPv6 one, because a whole /64 is a single customer's.
+
+    An IPv6 spelling of an IPv4 address has that one's key, so that it cannot be asked twice as fast.
+    """
+    given = ip_address(address)
+    if given.version == 4:
+        return str(given)
+    if any(given in network for network in _OTHER_SPELLINGS):
+        return str(ipv4_inside(given)[0])
+    return str(IPv6Network((int(given) >> 64 << 64, 64)))
+
+
+def ipv4_inside(address: IpAddress) -> list[IPv4Address]:
     """The IPv4 addresses that an IPv6 address stands for."""
     if address.version == 4:
         return []
@@ -110,6 +148,6 @@ def ipv4_inside(address: Address) -> list[IPv4Address]:
     ]
 
 
-def _denied(address: Address) -> str | None:
+def _denied(address: IpAddress) -> str | None:
     value = int(address)
     return next((each.name for each in _RANGES[address.version] if each.first <= value <= each.last), None)

@@ -9,20 +9,20 @@ from math import ceil
 from weft.mgmt.values import DocId, Outcome
 from weft.model.url import UrlRefused, UrlRules
 from weft.robots.rules import Rules
-from weft.urlserver.errands import Errands, RobotsAnswer
 from weft.urlserver.hosts import NEEDS_MEMORY, NEEDS_ROBOTS, Host
-from weft.urlserver.packed import PackedLink, is_https, is_robots, url_of
+from weft.urlserver.mgmt_messages import MgmtRequests, RobotsAnswer
+from weft.urlserver.packed_link import PackedLink, is_https, is_robots, url_of
 
 MOST_REDIRECTS = 5
 TOO_SLOW = "Crawl-delay is longer than crawl_delay_max"
 
 
-class Verdict(Enum):
+class RobotsVerdict(Enum):
     ALLOWED, REFUSED, UNKNOWN = "allowed", "refused", "unknown"
 
 
-class Known:
-    """What an origin's robots.txt says to us, and until when."""
+class OriginRules:
+    """What an origin's robots.txt means for us, and until when."""
 
     __slots__ = ("delay", "expires", "rules")
 
@@ -45,24 +45,24 @@ class _Search:
 
 
 class Origins:
-    def __init__(self, errands: Errands) -> None:
-        self._errands = errands
+    def __init__(self, requests: MgmtRequests) -> None:
+        self._requests = requests
         self._searches: dict[str, _Search] = {}
         self._readings: dict[str, Host] = {}
         """Origins that the control plane is asked about."""
         self._origin_of: dict[DocId, str] = {}
         self._urls = UrlRules()
 
-    def judge(self, host: Host, link: PackedLink, now: int) -> Verdict:
+    def judge(self, host: Host, link: PackedLink, now: int) -> RobotsVerdict:
         """May this link be fetched, as far as the origin's robots.txt is concerned?"""
         if is_robots(link):
-            return Verdict.ALLOWED
+            return RobotsVerdict.ALLOWED
         known = host.https if is_https(link) else host.http
         if known is None or known.expires <= now:
-            return Verdict.UNKNOWN
+            return RobotsVerdict.UNKNOWN
         if known.rules is None or known.rules.decide(target_of(link, host.name)).allowed:
-            return Verdict.ALLOWED
-        return Verdict.REFUSED
+            return RobotsVerdict.ALLOWED
+        return RobotsVerdict.REFUSED
 
     def search(self, host: Host, link: PackedLink) -> None:
         """Look for the robots.txt that this link needs; the host's pages wait."""
@@ -80,18 +80,18 @@ class Origins:
             self._remember(origin, host)
 
     def unknown(self, origin: str, failures: int = 0) -> Host | None:
-        """The control plane knows no robots.txt that is fresh; returns the host, which goes on."""
+        """The control plane knows no robots.txt that is fresh; returns the host, which may proceed."""
         search = self._searches.get(origin)
         if search is not None:
             search.failures = failures
-            self._errands.open_robots[origin] = f"{origin}/robots.txt"
+            self._requests.open_robots[origin] = f"{origin}/robots.txt"
         return self._remembered(origin)
 
     def _remember(self, origin: str, host: Host) -> None:
         if origin not in self._readings:
             self._readings[origin] = host
             host.needs |= NEEDS_MEMORY
-            self._errands.read_robots.append(origin)
+            self._requests.read_robots.append(origin)
 
     def _remembered(self, origin: str) -> Host | None:
         host = self._readings.pop(origin, None)
@@ -120,13 +120,13 @@ class Origins:
         target = self._redirect(url, outcome)
         if target is not None and search.redirects < MOST_REDIRECTS:
             search.redirects += 1
-            self._errands.open_robots[origin] = target
+            self._requests.open_robots[origin] = target
         else:
             status, later = (0, 0) if outcome is None else (outcome.status, outcome.retry_after)
-            self._errands.settle_robots[origin] = RobotsAnswer(status, later, search.failures)
+            self._requests.settle_robots[origin] = RobotsAnswer(status, later, search.failures)
 
-    def learn(self, origin: str, known: Known) -> Host | None:
-        """The search is over; returns the host, which goes on."""
+    def learn(self, origin: str, known: OriginRules) -> Host | None:
+        """The search is over; returns the host, which may proceed."""
         reader, search = self._remembered(origin), self._searches.pop(origin, None)
         host = search.host if search else reader
         if host is None:
@@ -135,7 +135,7 @@ class Origins:
             host.https = known
         else:
             host.http = known
-        host.delay = max((each.delay for each in (host.http, host.https) if each is not None), default=0)
+        host.obey_crawl_delay(max((each.delay for each in (host.http, host.https) if each is not None), default=0))
         self._stop_needing(host, origin)
         return host
 

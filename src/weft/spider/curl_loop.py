@@ -1,4 +1,4 @@
-"""libcurl's multi interface driven by asyncio: it says which sockets matter, the event loop says when."""
+"""libcurl's multi interface driven by asyncio: it names the sockets to watch, the event loop watches them."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from support.frontier_driving import Driven, known
-from weft.urlserver.drawing import draw_queues
-from weft.urlserver.snapshot import Snapshot, SpiderView, host_view, queue_views
+from weft.urlserver.view.queue_diagram import draw_queues
+from weft.urlserver.view.snapshot import Snapshot, SpiderView, host_view, queue_views
 
 DRAWN = """\
 URL server 127.0.0.1:7069 is online
