@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import TransitionRefused
-from weft.mgmt import rules, transitions
-from weft.mgmt.transitions import Cause
+from weft.mgmt.rules import claims, results, transitions
+from weft.mgmt.rules.transitions import Cause
 from weft.mgmt.values import BuilderTask, LinkState, NodeState, Result, WarcPosition
 from weft.model.host import ADDRESS_SLOTS
 
 
 @given(st.lists(st.integers(1, 50), max_size=20), st.integers(0, 60))
 def test_shares_are_fair_and_use_all_that_may_be_used(waiting: list[int], limit: int) -> None:
-    shares = rules.fair_shares(waiting, limit)
+    shares = claims.fair_shares(waiting, limit)
     assert sum(shares) == min(limit, sum(waiting))
     for share, others in zip(shares, waiting, strict=True):
         assert share <= others
@@ -36,7 +36,7 @@ def test_parts_of_the_addresses_end_up_even_whatever_the_order_of_calls(count: i
         for slot in [slot for slot in leaving if owners[slot] == me]:
             owners[slot] = None
             leaving.discard(slot)
-        taken, left = rules.divide(owners, frozenset(leaving), me, rules.fair_quota(crawlers, me))
+        taken, left = claims.divide_slots(owners, frozenset(leaving), me, claims.fair_quota(crawlers, me))
         assert all(owners[slot] is None for slot in taken), "a part is taken only from nobody"
         assert all(owners[slot] == me for slot in left)
         for slot in taken:
@@ -59,12 +59,12 @@ def test_kept_texts_are_bounded_and_fit_any_database(error: str, etag: str, loca
     result = Result(
         doc_id=1, claim=1, position=position, error=error, etag=etag, location=location, content_type=content_type * 50
     )
-    kept = rules.as_kept(result)
+    kept = results.as_kept(result)
     for text in (kept.error, kept.etag, kept.location, kept.content_type):
         assert "\0" not in text
         assert text.encode().decode() == text
-        assert len(text) <= rules.LOCATION_MOST
-    assert rules.as_kept(kept) == kept
+        assert len(text) <= results.LOCATION_MOST
+    assert results.as_kept(kept) == kept
 
 
 LINK_MOVES = {

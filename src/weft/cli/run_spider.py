@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import socket
 
     from weft.config import Settings
-    from weft.mgmt.api import Mgmt
+    from weft.mgmt.api import SpiderCalls
     from weft.roles.stop import StopRequest
     from weft.spider.service import SpiderOptions, SpiderResources
 
@@ -45,7 +45,9 @@ def run(invocation: Invocation) -> None:
             mgmt.close()
 
 
-async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, archive: Path, stop: StopRequest) -> None:
+async def _run(
+    settings: Settings, mgmt: SpiderCalls, listener: socket.socket, archive: Path, stop: StopRequest
+) -> None:
     import asyncio
 
     from weft.archive.recovery import recover
@@ -63,7 +65,7 @@ async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, archive:
     resources.control.close()
 
 
-def make_resources(settings: Settings, archive: Path, mgmt: Mgmt, node: str) -> SpiderResources:
+def make_resources(settings: Settings, archive: Path, mgmt: SpiderCalls, node: str) -> SpiderResources:
     from weft import __version__
     from weft.addresses.rules import AddressRules
     from weft.archive.decode import DecodeLimits

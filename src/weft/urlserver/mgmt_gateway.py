@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from weft.clock import Clock
 from weft.errors import LeaseLost, MgmtError, MgmtUnavailable
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import UrlServerCalls
 from weft.mgmt.values import Address, ClaimedLink, DocId, Lease, Outcome, Result, Robots
 from weft.robots.policy import FIRST_RETRY, good_until, is_reachable, policy
 from weft.urlserver.errands import Errands, News, Place, RobotsAnswer
@@ -46,7 +46,12 @@ class Clocks(NamedTuple):
 
 class MgmtGateway:
     def __init__(
-        self, mgmt: Mgmt, clocks: Clocks, robots: RobotsPolicy, placing: Placing, sitemaps: Sitemaps | None = None
+        self,
+        mgmt: UrlServerCalls,
+        clocks: Clocks,
+        robots: RobotsPolicy,
+        placing: Placing,
+        sitemaps: Sitemaps | None = None,
     ) -> None:
         """Without `sitemaps`, those that robots.txt names are left alone."""
         self._mgmt, self._robots, self._placing, self._sitemaps = mgmt, robots, placing, sitemaps

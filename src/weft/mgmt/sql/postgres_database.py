@@ -19,8 +19,8 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.errors import MgmtError, MgmtUnavailable
 from weft.mgmt.sql.database import Row, Transaction
-from weft.mgmt.sql.dialect import POSTGRESQL, as_json, migrations
-from weft.mgmt.sql.migrate import bring_up_to_date, is_up_to_date
+from weft.mgmt.sql.dialect import POSTGRESQL, as_json
+from weft.mgmt.sql.migrations import bring_up_to_date, is_up_to_date, migrations
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
