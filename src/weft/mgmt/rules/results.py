@@ -1,4 +1,4 @@
-"""What a result means: what is kept of it, what others are told of it, and what follows for host and link."""
+"""What a result means: what is kept of it, what others get to know of it, and what follows for host and link."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class SqliteDatabase:
         self._gate = WriteGate(path.with_name(f"{path.name}-turn"))
         if sqlite3.sqlite_version_info < OLDEST:
             raise MgmtError(f"SQLite {sqlite3.sqlite_version} is too old; expected 3.38 or later")
-        with self._told_plainly():
+        with self._plain_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
                 path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
@@ -146,7 +146,7 @@ class SqliteDatabase:
                 statement = ""
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        with self._lock, self._told_plainly():
+        with self._lock, self._plain_errors():
             self._gate.pass_gate()
             if self._has_begun():
                 return self._finish(work)
@@ -168,7 +168,7 @@ class SqliteDatabase:
         return True
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        with self._lock, self._told_plainly():
+        with self._lock, self._plain_errors():
             self._connection.execute("BEGIN")
             return self._finish(work)
 
@@ -190,7 +190,7 @@ class SqliteDatabase:
             self._gate.close()
 
     @contextmanager
-    def _told_plainly(self) -> Iterator[None]:
+    def _plain_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
