@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from contextlib import suppress
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,17 +54,21 @@ def test_parts_of_the_addresses_end_up_even_whatever_the_order_of_calls(count: i
     assert not leaving
 
 
-@given(st.text(), st.text(), st.text(), st.text())
-def test_kept_texts_are_bounded_and_fit_any_database(error: str, etag: str, location: str, content_type: str) -> None:
-    position = WarcPosition("n", "f", 0, 1)
-    result = Result(
-        doc_id=1, claim=1, position=position, error=error, etag=etag, location=location, content_type=content_type * 50
-    )
-    kept = results.as_kept(result)
-    for text in (kept.error, kept.etag, kept.location, kept.content_type):
+TEXTS = [field.name for field in msgspec.structs.fields(Result) if field.type is str]
+
+
+@given(st.fixed_dictionaries({name: st.text() for name in TEXTS}), st.integers(1, 3000), st.booleans())
+def test_kept_texts_are_bounded_and_fit_any_database(texts: dict[str, str], times: int, is_archived: bool) -> None:
+    position = WarcPosition("n", "f", 0, 1) if is_archived else None
+    long = {name: text * times for name, text in texts.items()}
+    kept = results.as_kept(Result(doc_id=1, claim=1, position=position, body=b"x", **long))
+    for name in TEXTS:
+        text = getattr(kept, name)
         assert "\0" not in text
         assert text.encode().decode() == text
         assert len(text) <= results.LOCATION_MOST
+    assert kept.body == b""
+    assert is_archived or kept.error
     assert results.as_kept(kept) == kept
 
 
