@@ -12,7 +12,7 @@ from weft.mgmt.values import BuildChunk, BuilderTask, BuildLink, ChunkId, Crawle
 
 class MemoryChunks(MemoryCalls):
     def seal_finished(self, crawler: Lease) -> int:
-        self._state.alive(crawler)
+        self._alive(crawler)
         unfinished = {
             chunk.id
             for chunk in self._state.chunks.values()
@@ -29,7 +29,7 @@ class MemoryChunks(MemoryCalls):
         return len(finished)
 
     def take_crawled(self, builder: Lease, most: int = 5) -> list[BuildChunk]:
-        self._state.alive(builder)
+        self._alive(builder)
         offered = [chunk for chunk in self._state.chunks.values() if chunk.is_offered][: max(most, 0)]
         if offered and goes_alone(offered[0].lost_leases):
             return [self._give(offered[0], builder)]
@@ -51,7 +51,7 @@ class MemoryChunks(MemoryCalls):
         ]
 
     def built(self, builder: Lease, chunk: ChunkId, attempt: int) -> bool:
-        self._state.alive(builder)
+        self._alive(builder)
         held = self._state.chunks.get(chunk)
         if held is None or (held.builder, held.attempt) != (builder.address, attempt):
             return False
@@ -64,7 +64,7 @@ class MemoryChunks(MemoryCalls):
         return held.built is BuilderTask.BUILT
 
     def build_failed(self, builder: Lease, chunk: ChunkId, attempt: int, reason: str) -> bool:
-        self._state.alive(builder)
+        self._alive(builder)
         held = self._state.chunks.get(chunk)
         if held is None or (held.builder, held.attempt) != (builder.address, attempt):
             return False
@@ -81,11 +81,11 @@ class MemoryChunks(MemoryCalls):
         return len(failed)
 
     def next_placement(self, server: Lease, after: int) -> Placement | None:
-        placed = self._state.alive(server).placed
+        placed = self._alive(server).placed
         return Placement(after + 1, placed[after]) if 0 <= after < len(placed) else None
 
     def acknowledge(self, server: Lease, number: int) -> None:
-        node = self._state.alive(server)
+        node = self._alive(server)
         node.acknowledged = max(node.acknowledged, min(number, len(node.placed)))
 
     def _catch_up(self, server: MemoryNode) -> None:

@@ -13,7 +13,7 @@ from weft.model.fetch_error import FetchError
 
 class MemoryClaims(MemoryCalls):
     def claim(self, crawler: Lease, limit: int = 5, reject: Collection[str] = ()) -> Chunk | None:
-        node = self._state.alive(crawler)
+        node = self._alive(crawler)
         if not wants_work(node.state, node.asked):
             return None
         waiting = self._state.waiting()

@@ -56,7 +56,7 @@ class MemoryLinks(MemoryCalls):
         return {uri: _facts(link) for uri, link in found.items() if link is not None}
 
     def release(self, crawler: Lease, doc_ids: Sequence[DocId] | None = None) -> int:
-        self._state.alive(crawler)
+        self._alive(crawler)
         chosen = list(self._state.links) if doc_ids is None else list(dict.fromkeys(doc_ids))
         links = [link for doc_id in chosen if (link := self._held(crawler.node, doc_id))]
         for link in links:

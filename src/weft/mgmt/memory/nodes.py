@@ -29,7 +29,7 @@ class MemoryNodes(MemoryLinks, MemoryChunks):
         return Lease(node.id, address, node.epoch)
 
     def heartbeat(self, lease: Lease) -> NodeState:
-        node = self._state.alive(lease)
+        node = self._alive(lease)
         now = self._clock.now()
         # If we were away as well, the others may only seem late.
         if not is_ended(now - node.seen, self._settings.lease):
@@ -42,7 +42,7 @@ class MemoryNodes(MemoryLinks, MemoryChunks):
         node = self._state.nodes.get(lease.node)
         if state is NodeState.OFFLINE and node and node.epoch != lease.epoch:
             return
-        node = self._state.alive(lease)
+        node = self._alive(lease)
         if state is NodeState.OFFLINE:
             self._void(node, Cause.LEAVE)
         else:

@@ -70,7 +70,7 @@ class MemoryResults(MemoryClaims, MemoryLinks):
         return {doc_id: _outcome(self._state.links[doc_id]) for doc_id in doc_ids if doc_id in self._state.links}
 
     def lost(self, crawler: Lease, links: Sequence[tuple[DocId, int]]) -> None:
-        self._state.alive(crawler)
+        self._alive(crawler)
         held = {
             doc_id: link
             for doc_id, claim in links
@@ -86,7 +86,7 @@ class MemoryResults(MemoryClaims, MemoryLinks):
                 self._give_back(link, Cause.LOSS)
 
     def refuse(self, crawler: Lease, results: Sequence[Result]) -> list[Outcome]:
-        self._state.alive(crawler)
+        self._alive(crawler)
         for result in results:
             if result.doc_id not in self._state.links:
                 raise MgmtError(f"link {result.doc_id}: no such link; expected one that this crawler holds")

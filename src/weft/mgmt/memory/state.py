@@ -137,12 +137,6 @@ class MemoryState:
         known = self.web_hosts.setdefault(web_host, MemoryWebHost(until))
         known.ready_at = max(known.ready_at, until)
 
-    def alive(self, lease: Lease) -> MemoryNode:
-        node = self.nodes.get(lease.node)
-        if node is None or node.epoch != lease.epoch:
-            raise LeaseLost(lease.address, lease.epoch)
-        return node
-
     def put(self, link: MemoryLink, chunk: ChunkId | None) -> None:
         """Into this chunk, out of any other."""
         if link.chunk_id is not None:
@@ -178,6 +172,13 @@ class MemoryCalls:
     def __init__(self, clock: Clock, settings: MgmtSettings) -> None:
         self._state = MemoryState()
         self._clock, self._settings = clock, settings
+
+    def _alive(self, lease: Lease) -> MemoryNode:
+        """The node whose lease this is; raises LeaseLost."""
+        node = self._state.nodes.get(lease.node)
+        if node is None or node.epoch != lease.epoch:
+            raise LeaseLost(lease.address, lease.epoch)
+        return node
 
 
 def values_for(kind: type[msgspec.Struct], result: Result | None) -> dict[str, Any]:

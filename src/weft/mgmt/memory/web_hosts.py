@@ -14,7 +14,7 @@ from weft.model.site import Site
 
 class MemoryWebHosts(MemoryCalls):
     def open_robots(self, crawler: Lease, urls: Mapping[str, str]) -> dict[str, ClaimedLink]:
-        self._state.alive(crawler)
+        self._alive(crawler)
         opened = {origin: self._open_robots(crawler, origin, url) for origin, url in sorted(urls.items())}
         return {origin: link for origin, link in opened.items() if link is not None}
 
@@ -54,7 +54,7 @@ class MemoryWebHosts(MemoryCalls):
         self._state.sites.update((site.name, site) for site in sites)
 
     def own_slots(self, crawler: Lease) -> frozenset[int]:
-        self._state.alive(crawler)
+        self._alive(crawler)
         slots, me = self._state.slots, crawler.node
         given_up = {slot for slot in self._state.leaving if slots[slot] == me}
         self._state.leaving -= given_up
