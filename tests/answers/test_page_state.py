@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from weft.answers.page_state import state_of
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.records import LinkRecord
 from weft.dispatcher.results import Fetched, Kind, after_fetch
 from weft.model.fetch_error import FetchError

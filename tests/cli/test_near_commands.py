@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.weft_command import weft
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.dispatcher.records import LinkRecord, Place
 from weft.dispatcher.work import LinkRound
 from weft.linkindex.loaded import RawLink, load_page

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.dispatcher_world import CrawlWorld, place_of
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discover import Discovery
 from weft.dispatcher.records import Place
 from weft.dispatcher.remembered import Remembered

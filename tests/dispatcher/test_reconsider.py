@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from support.dispatcher_world import CountingStore, CrawlWorld, place_of
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher import reconsider, referenced, said
 from weft.dispatcher.discover import Found, refusal_of
 from weft.dispatcher.records import Place

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from weft.clock import ManualClock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discover import Discovery, Found
 from weft.dispatcher.iterate import Dispatcher
 from weft.dispatcher.records import LINK, LinkRecord, Place, decode_record

@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.html import ParsedPage, Refresh, Robots, parse_page, robots_in_header
 from weft.html.page import HEADINGS_CHARS
 

@@ -7,7 +7,7 @@ import pytest
 
 from support import warcs
 from support.suites import suites_folder
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.files import expand
 from weft.intake.parsers import Answered
 from weft.intake.parsing import Parser

@@ -9,7 +9,7 @@ import zstandard
 
 from support import warcs
 from support.suites import suite_file
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.records import ArchiveRecord, PageRefused, Reason
 from weft.intake.responses import RecordReader
 from weft.linkindex.loaded import LoadedPage

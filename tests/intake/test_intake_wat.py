@@ -8,7 +8,7 @@ import pytest
 
 from support import warcs
 from support.suites import suite_file
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.archives import Archive
 from weft.intake.files import expand
 from weft.intake.records import ArchiveRecord, PageRefused, Reason

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support import warcs
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.messages import decode_answer, encode_answer
 from weft.intake.parsers import LANGUAGE, EarlyHere, orders_for
 from weft.intake.parsing import Parser, Task

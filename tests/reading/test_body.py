@@ -9,7 +9,7 @@ import pytest
 from weft.archive.decode import BodyRefused
 from weft.archive.http_message import Head
 from weft.archive.reading import ArchivedResponse
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.model.fetch_error import FetchError
 from weft.reading.body import Body, foreign_body, own_body
 from weft.reading.body_types import BODY_TYPES

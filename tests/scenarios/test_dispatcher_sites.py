@@ -15,7 +15,7 @@ import pytest
 
 from support.weft_command import weft
 from weft.clock import SystemClock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.iterate import Dispatcher
 from weft.dispatcher.records import LINK, Place, decode_record
 from weft.dispatcher.scope import Scope

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from weft.clock import ManualClock
-from weft.config.crawl_sections import DispatcherSettings
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import DispatcherSettings
+from weft.config.sections import IndexSettings
 from weft.dispatcher.discover import Discovery, Found
 from weft.dispatcher.iterate import Dispatcher, Step
 from weft.dispatcher.records import LINK, LinkRecord, Place, decode_record

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from weft.clock import ManualClock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discover import Discovery, Found
 from weft.dispatcher.iterate import Dispatcher, Step
 from weft.dispatcher.parameters.learning import ParameterRound

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.counting import count_again, is_time_to_count
 from weft.dispatcher.parameters.hiding import come_closer, hidden, stand_in
 from weft.dispatcher.parameters.learning import ParameterRound

@@ -11,7 +11,7 @@ import msgspec
 
 from weft import failpoints
 from weft.clock import Clock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.budgets import Budgets
 from weft.dispatcher.parameters.choosing import Filtering
 from weft.dispatcher.parameters.hiding import HandRules

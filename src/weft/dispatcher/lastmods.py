@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.records import DOMAIN_ROW, LinkRecord, Place
 from weft.dispatcher.traps.hosts import Host, host_of
 from weft.dispatcher.work import LinkRound

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.records import LinkRecord
 
 _SECOND: Final = 1000

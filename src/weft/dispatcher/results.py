@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.records import LinkRecord, Place
 from weft.dispatcher.refresh import interval_after
 from weft.mgmt.values import WarcPosition

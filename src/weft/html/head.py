@@ -8,7 +8,7 @@ from typing import Final
 
 from turbohtml import Document, Element, Namespace
 
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.html.links import ASCII_SPACE, LONGEST_HREF
 from weft.html.refresh import refresh_in
 from weft.html.robots import robots_in

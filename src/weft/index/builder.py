@@ -9,7 +9,7 @@ import msgspec
 
 from weft import failpoints
 from weft.clock import Clock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discover import Discovery, Found
 from weft.dispatcher.lastmods import Claim, Lastmods
 from weft.dispatcher.parameters.learning import ParameterRound

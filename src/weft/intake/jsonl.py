@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.records import PageRefused, Reason
 from weft.intake.times import milliseconds
 from weft.linkindex.loaded import LoadedPage, load_gone, load_joined

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Final, NamedTuple, Protocol
 
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.archives import Archive
 from weft.intake.files import Source
 from weft.intake.formats import Format

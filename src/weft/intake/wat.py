@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from weft.archive.http_message import Head
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.html import FoundLink, Robots
 from weft.html.links import ASCII_SPACE, LONGEST_HREF
 from weft.html.robots import robots_in

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from weft.clock import Clock, SystemClock
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.mgmt.node_locks import NodeLocks
 from weft.mgmt.sql.mgmt import SqlMgmt
 from weft.mgmt.sql.sqlite_database import SqliteDatabase

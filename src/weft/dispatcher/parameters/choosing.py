@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.parameters.evidence import MOMENT
 from weft.dispatcher.parameters.filtering import Reduced
 from weft.dispatcher.parameters.hiding import HandRules, hidden, make_known, stand_in, sweep

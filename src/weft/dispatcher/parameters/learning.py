@@ -8,7 +8,7 @@ from enum import Enum, auto
 
 import msgspec
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.parameters import storage
 from weft.dispatcher.parameters.evidence import Observation, PathEvidence, break_off, observe
 from weft.dispatcher.parameters.filtering import ByHand, Reduced, RuleSet, reduce

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.parameters import storage
 from weft.dispatcher.parameters.rules import Rule, contradictions, rules_of_host, rules_of_path
 from weft.dispatcher.parameters.votes import HostEvidence

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.parameters.evidence import Finding, PathEvidence
 from weft.dispatcher.parameters.query import SPELLING, Names, Values, simplest
 from weft.dispatcher.parameters.votes import HostEvidence, Pair, Vote, oldest

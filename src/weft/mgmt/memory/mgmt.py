@@ -8,7 +8,7 @@ from threading import RLock
 from typing import TypeVar
 
 from weft.clock import Clock, SystemClock
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.mgmt.memory.nodes import MemoryNodes
 from weft.mgmt.memory.overview import counts_of, rows_of
 from weft.mgmt.memory.results import MemoryResults

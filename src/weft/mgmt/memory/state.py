@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from weft.clock import Clock
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost
 from weft.mgmt.rules.results import fields_from_result
 from weft.mgmt.values import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost, MgmtForeign
 from weft.mgmt.rules.leases import health_of, is_ended
 from weft.mgmt.sql.database import Row, Transaction

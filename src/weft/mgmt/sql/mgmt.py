@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Set
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.mgmt.rules.leases import is_ended
 from weft.mgmt.sql import chunks, claims, leases, links, nodes, overview, results, web_hosts
 from weft.mgmt.sql.counters import CounterChanges

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost, MgmtError, TransitionRefused
 from weft.mgmt.rules.leases import asked_after_register
 from weft.mgmt.rules.transitions import ASKED, Cause, node_after
