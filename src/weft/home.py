@@ -19,7 +19,7 @@ _WORKPLACE = "sort-"
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A place for a home; nothing need be there yet."""
+    """The directory, which need not exist yet."""
 
     path: Path
 
@@ -36,7 +36,7 @@ class Home:
         return self.settings_file.is_file() or self.store.is_dir()
 
     def require(self) -> Home:
-        """This home, or a sentence that tells how to get one."""
+        """This home; raises HomeError with how to get one if there is none."""
         if not self.exists:
             raise HomeError(
                 f"{self.path}: there is no weft here; `weft init` makes one, --home or WEFT_HOME names another"
@@ -44,7 +44,7 @@ class Home:
         return self
 
     def make(self, settings_text: str) -> bool:
-        """Make the directory and its settings file unless they are there; tell whether the file is new."""
+        """Make the directory and its settings file unless they are there; returns whether the file is new."""
         self._refuse_foreign()
         try:
             self.path.mkdir(parents=True, exist_ok=True)

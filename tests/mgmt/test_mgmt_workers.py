@@ -63,7 +63,7 @@ def crawl(mgmt: SqlMgmt, work: Work, number: int) -> None:
         work.gave(chunk.links)
         fetch(mgmt, work, random, chunk)
         if random.random() < 0.2:
-            mgmt.linger(crawler)
+            mgmt.seal_finished(crawler)
         if random.random() < 0.1:
             mgmt.release(crawler)
         mgmt.heartbeat(crawler)
@@ -165,7 +165,7 @@ def test_calls_about_the_same_links_at_once(another: Callable[[], SqlMgmt]) -> N
                 partial(planes[1].report, results[::-1]),
                 partial(planes[2].release, crawler, [doc_id for doc_id, _ in claims[::2]]),
                 partial(planes[3].lost, crawler, claims[::3]),
-                partial(planes[4].linger, crawler),
+                partial(planes[4].seal_finished, crawler),
                 partial(planes[5].register, NodeType.CRAWLER, "crawler:1" if number % 3 else "crawler:2"),
             ]
             Random(number).shuffle(calls)

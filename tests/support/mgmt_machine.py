@@ -11,10 +11,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from support.mgmt_engines import START
 from weft.clock import ManualClock
 from weft.errors import WeftError
-from weft.mgmt import rules
 from weft.mgmt.api import Mgmt
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.relations import RELATIONS
+from weft.mgmt.rules.leases import is_ended
 from weft.mgmt.values import (
     Address,
     BuilderTask,
@@ -149,8 +149,8 @@ class Machine(RuleBasedStateMachine):
         self.all(lambda mgmt: mgmt.defer({host: self.clock.now() + seconds * 1000}))
 
     @rule(n=some)
-    def linger(self, n: int) -> None:
-        self.all(lambda mgmt: mgmt.linger(self.lease(n)))
+    def seal_finished(self, n: int) -> None:
+        self.all(lambda mgmt: mgmt.seal_finished(self.lease(n)))
 
     @rule(n=some, host=st.sampled_from(HOSTS), hop=st.integers(0, 1))
     def open_robots(self, n: int, host: str, hop: int) -> None:
@@ -214,7 +214,7 @@ class Machine(RuleBasedStateMachine):
     def reap(self) -> None:
         self.all(lambda mgmt: mgmt.reap())
         now, lease = self.clock.now(), self.twin._settings.lease
-        ended = [n.id for n in self.twin._state.nodes.values() if rules.is_ended(now - n.seen, lease)]
+        ended = [n.id for n in self.twin._state.nodes.values() if is_ended(now - n.seen, lease)]
         held = [x for x in self.twin._state.links.values() if x.state is LinkState.CRAWLING and x.node in ended]
         assert not held, "a dead node's work is offered again"
 

@@ -70,7 +70,7 @@ class Links:
 
     def results(self) -> dict[DocId, Result]:
         """Everything reported so far, as a builder gets it."""
-        self.mgmt.linger(self.crawler)
+        self.mgmt.seal_finished(self.crawler)
         builder = self.mgmt.register(NodeType.INDEX_BUILDER, "127.0.0.1:2")
         chunks = self.mgmt.take_crawled(builder, most=1_000_000)
         return {link.doc_id: link.result for chunk in chunks for link in chunk.links}

@@ -163,9 +163,9 @@ class StubbornMgmt(MemoryMgmt):
         self._refuse("claim")
         return super().claim(crawler, limit, reject)
 
-    def linger(self, crawler):
-        self._refuse("linger")
-        return super().linger(crawler)
+    def seal_finished(self, crawler):
+        self._refuse("seal_finished")
+        return super().seal_finished(crawler)
 
     def tell(self, lease, state):
         self._refuse("tell")
@@ -184,11 +184,11 @@ def test_refused_calls_are_logged_and_nothing_spins(caplog):
         async with running(quick_settings(spider, urlserver__req_host_per_sec=4.0), mgmt):
             await until(lambda: len(spider.pages) > 3)
             node = mgmt.nodes()[0].id
-            mgmt.refused = frozenset({"claim", "linger", "tell", "own_slots"})
+            mgmt.refused = frozenset({"claim", "seal_finished", "tell", "own_slots"})
             mgmt.ask(node, NodeState.PAUSED)
             await until(lambda: all(f"refused call={call}" in caplog.text for call in ("tell", "own_slots")))
             mgmt.ask(node, NodeState.ONLINE)
-            await until(lambda: all(f"refused call={call}" in caplog.text for call in ("claim", "linger")))
+            await until(lambda: all(f"refused call={call}" in caplog.text for call in ("claim", "seal_finished")))
             mgmt.refused = frozenset()
             await until(all_ended(mgmt))
         await spider.close()

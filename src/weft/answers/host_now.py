@@ -6,7 +6,7 @@ import msgspec
 
 from weft.clock import SystemClock
 from weft.config import Settings
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import NodeState, NodeType
 from weft.model.host import web_host_of
 from weft.urlserver.view.host_text import host_text
@@ -28,7 +28,7 @@ class HostSilent(msgspec.Struct, frozen=True):
     problem: str
 
 
-def host_now(mgmt: Mgmt, settings: Settings, url: str) -> HostNow | HostSilent:
+def host_now(mgmt: OperatorCalls, settings: Settings, url: str) -> HostNow | HostSilent:
     """A host belongs to one URL server at a time, so at most one of them has a queue for it."""
     name, best, problem = web_host_of(url), None, "no URL server is running, so nobody asks it now"
     for address in _url_servers(mgmt):
@@ -45,6 +45,6 @@ def host_now(mgmt: Mgmt, settings: Settings, url: str) -> HostNow | HostSilent:
     return HostNow(**msgspec.structs.asdict(view), server=address, words=host_text(view, SystemClock().now()))
 
 
-def _url_servers(mgmt: Mgmt) -> list[str]:
+def _url_servers(mgmt: OperatorCalls) -> list[str]:
     nodes = [node for node in mgmt.nodes() if node.type is NodeType.CRAWLER]
     return [node.address for node in nodes if node.state is not NodeState.OFFLINE]

@@ -15,7 +15,7 @@ from weft.dispatcher import entered
 from weft.dispatcher.budgets import Budgets
 from weft.dispatcher.records import LinkRecord, decode_record, link_column
 from weft.dispatcher.scope import Scope
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import LinkFacts
 from weft.model.domain import reversed_domain
 from weft.model.refusal import Refusal
@@ -92,7 +92,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     host: HostNow | HostSilent
 
 
-def why(reader: Reader, mgmt: Mgmt, settings: Settings, rules: UrlRules, page: PageUrl) -> Why:
+def why(reader: Reader, mgmt: OperatorCalls, settings: Settings, rules: UrlRules, page: PageUrl) -> Why:
     record = _record(reader, page)
     link = mgmt.known([page.uri]).get(page.uri)
     scope = Scope(mgmt.sites(), settings.dispatcher)
@@ -170,7 +170,7 @@ def _chain(reader: Reader, page: PageUrl, record: LinkRecord | None) -> list[Hop
     return hops
 
 
-def _robots(mgmt: Mgmt, settings: Settings, url: str) -> RobotsNow | None:
+def _robots(mgmt: OperatorCalls, settings: Settings, url: str) -> RobotsNow | None:
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc}"
     known = mgmt.robots([origin]).get(origin)
@@ -184,7 +184,7 @@ def _robots(mgmt: Mgmt, settings: Settings, url: str) -> RobotsNow | None:
     )
 
 
-def _sitemap_of(mgmt: Mgmt, settings: Settings, rules: UrlRules, page: PageUrl) -> str | None:
+def _sitemap_of(mgmt: OperatorCalls, settings: Settings, rules: UrlRules, page: PageUrl) -> str | None:
     """The origin whose robots.txt names this URL as a sitemap: its own host's, or that of the domain's first hosts."""
     hosts = dict.fromkeys([urlsplit(page.url).netloc, page.domain, f"www.{page.domain}"])
     found = mgmt.robots([f"{scheme}://{host}" for host in hosts for scheme in ("https", "http")])

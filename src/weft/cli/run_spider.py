@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import socket
 
     from weft.config import Settings
-    from weft.mgmt.api import Mgmt
+    from weft.mgmt.api import SpiderCalls
     from weft.roles.stop import StopRequest
     from weft.spider.fetching import Fetcher
     from weft.spider.service import SpiderOptions, SpiderResources
@@ -46,7 +46,9 @@ def run(invocation: Invocation) -> None:
             mgmt.close()
 
 
-async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, archive: Path, stop: StopRequest) -> None:
+async def _run(
+    settings: Settings, mgmt: SpiderCalls, listener: socket.socket, archive: Path, stop: StopRequest
+) -> None:
     import asyncio
 
     from weft.archive.recovery import recover
@@ -82,7 +84,9 @@ def make_fetcher(settings: Settings, spool: Path, connections: int) -> Fetcher:
     return CurlFetcher(options, connections)
 
 
-def make_resources(settings: Settings, archive: Path, mgmt: Mgmt, node: str, fetcher: Fetcher) -> SpiderResources:
+def make_resources(
+    settings: Settings, archive: Path, mgmt: SpiderCalls, node: str, fetcher: Fetcher
+) -> SpiderResources:
     from weft import __version__
     from weft.archive.decode import DecodeLimits
     from weft.archive.writer import ArchiveOptions, ArchiveWriter

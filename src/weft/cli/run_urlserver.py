@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from weft.config import Settings
-    from weft.mgmt.api import Mgmt
+    from weft.mgmt.api import UrlServerCalls
     from weft.model.site import Site
     from weft.model.url import PageUrl
     from weft.roles.calls import ControlPlane
@@ -55,7 +55,9 @@ def run(invocation: Invocation) -> None:
             mgmt.close()
 
 
-async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, home: Path, stop: StopRequest) -> None:
+async def _run(
+    settings: Settings, mgmt: UrlServerCalls, listener: socket.socket, home: Path, stop: StopRequest
+) -> None:
     import msgspec
 
     from weft.addresses.resolver import Resolver
@@ -78,7 +80,7 @@ async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, home: Pa
             control.close()
 
 
-def make_resources(settings: Settings, control: ControlPlane, clocks: Clocks) -> UrlServerResources:
+def make_resources(settings: Settings, control: ControlPlane[UrlServerCalls], clocks: Clocks) -> UrlServerResources:
     from weft.mgmt.values import NodeType
     from weft.roles.lease import LeaseKeeper
     from weft.urlserver.address_policy import AddressPolicy
@@ -100,7 +102,7 @@ def robots_policy(settings: Settings) -> RobotsPolicy:
     return RobotsPolicy(token, settings.limits.robots_bytes, round(settings.urlserver.crawl_delay_max * 1000))
 
 
-def sitemaps_in_scope(settings: Settings, mgmt: Mgmt) -> Sitemaps:
+def sitemaps_in_scope(settings: Settings, mgmt: UrlServerCalls) -> Sitemaps:
     from weft.dispatcher.scope import Scope
     from weft.urlserver.robots_sitemaps import Sitemaps
 

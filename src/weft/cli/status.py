@@ -19,7 +19,7 @@ from weft.errors import UsageError
 
 if TYPE_CHECKING:
     from weft.answers.status import Status
-    from weft.mgmt.api import Mgmt
+    from weft.mgmt.api import OperatorCalls
 
 _ROWS = 10
 
@@ -83,7 +83,7 @@ def _index_lines(found: Status) -> list[str]:
     return lines
 
 
-def _show_tables(mgmt: Mgmt, as_json: bool) -> None:
+def _show_tables(mgmt: OperatorCalls, as_json: bool) -> None:
     from weft.mgmt.relations import DOCUMENTED
 
     found = {name: mgmt.table(name, limit=_ROWS) for name in DOCUMENTED}

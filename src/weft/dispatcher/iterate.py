@@ -24,7 +24,7 @@ from weft.dispatcher.segment import Chosen, choose
 from weft.dispatcher.work import LinkRound
 from weft.linkindex.cells import Cells
 from weft.linkindex.keys import BASES
-from weft.mgmt.api import Links
+from weft.mgmt.api import DispatcherCalls
 from weft.mgmt.values import Reopen
 from weft.model.domain import plain_domain, reversed_domain
 from weft.model.host import web_host_of
@@ -64,7 +64,7 @@ class Dispatcher:
     """Hands over first, then writes that it did: cut off in between, the same links are handed over again, which
     changes nothing."""
 
-    def __init__(self, store: Store, mgmt: Links, settings: DispatcherSettings, clock: Clock) -> None:
+    def __init__(self, store: Store, mgmt: DispatcherCalls, settings: DispatcherSettings, clock: Clock) -> None:
         self._store, self._mgmt, self._settings, self._clock = store, mgmt, settings, clock
         self._from: tuple[int, bytes] = (0, b"")
         """Base and domain to go on with: those at the front of the list must not be all that is ever served."""

@@ -16,6 +16,7 @@ from weft.errors import LeaseLost, MgmtError, WeftError
 from weft.index.builder import Builder, Built
 from weft.index.supply import Supply
 from weft.index.tally import Tally
+from weft.mgmt.api import BuilderCalls
 from weft.mgmt.values import BuildChunk, Lease
 from weft.roles.calls import CallThread, ControlPlane, until_available
 from weft.roles.lease import LeaseKeeper
@@ -37,7 +38,7 @@ _SITES_SHARE: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class IndexResources:
-    control: ControlPlane
+    control: ControlPlane[BuilderCalls]
     keeper: LeaseKeeper
     builder: Builder
     dispatcher: Dispatcher

@@ -16,6 +16,7 @@ from weft.archive.cdxj import Position
 from weft.archive.faults import ArchiveUnwritable
 from weft.archive.records import LARGE, Exchange, Rendered
 from weft.archive.writer import ArchiveWriter
+from weft.mgmt.api import SpiderCalls
 from weft.mgmt.values import Result, WarcPosition
 from weft.roles.calls import CallThread, ControlPlane
 from weft.spider.orders import FetchOrder
@@ -49,7 +50,7 @@ class Recorder:
     def __init__(
         self,
         archive: ArchiveWriter,
-        control: ControlPlane,
+        control: ControlPlane[SpiderCalls],
         options: RecorderOptions,
         answered: Callable[[list[FetchOrder]], None],
     ) -> None:

@@ -14,6 +14,7 @@ from weft.archive.faults import ArchiveUnwritable
 from weft.archive.records import LARGE
 from weft.archive.writer import ArchiveWriter
 from weft.clock import Clock, SystemClock
+from weft.mgmt.api import SpiderCalls
 from weft.mgmt.values import Details, DocId
 from weft.model.fetch_error import FetchError
 from weft.roles.calls import ControlPlane
@@ -52,7 +53,7 @@ class SpiderResources:
     requests: RequestBuilder
     reader: ResponseReader
     archive: ArchiveWriter
-    control: ControlPlane
+    control: ControlPlane[SpiderCalls]
     keeper: LeaseKeeper
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from weft.config import Settings
+from weft.mgmt.api import UrlServerCalls
 from weft.mgmt.values import Lease
 from weft.roles.calls import ControlPlane
 from weft.roles.lease import LeaseKeeper
@@ -23,7 +24,7 @@ class UrlServerResources:
     """What outlives a lease."""
 
     settings: Settings
-    control: ControlPlane
+    control: ControlPlane[UrlServerCalls]
     keeper: LeaseKeeper
     gateway: MgmtGateway
     clocks: Clocks
@@ -85,4 +86,4 @@ class LeaseSession:
             await asyncio.sleep(every)
             if self.has_finished:
                 self.has_finished = False
-                await control.call_or_log("linger", lambda: control.mgmt.linger(self.lease))
+                await control.call_or_log("seal_finished", lambda: control.mgmt.seal_finished(self.lease))

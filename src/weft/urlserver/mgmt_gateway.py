@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from weft.clock import Clock
 from weft.errors import LeaseLost, MgmtError, MgmtUnavailable
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import UrlServerCalls
 from weft.mgmt.values import Address, ClaimedLink, DocId, Lease, Outcome, Result, Robots
 from weft.model.site import SiteSettings
 from weft.robots.policy import FIRST_RETRY, good_until, is_reachable, policy
@@ -49,7 +49,7 @@ class Clocks(NamedTuple):
 class MgmtGateway:
     def __init__(
         self,
-        mgmt: Mgmt,
+        mgmt: UrlServerCalls,
         clocks: Clocks,
         robots: RobotsPolicy,
         address_policy: AddressPolicy,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import UrlServerCalls
 from weft.mgmt.values import NewLink, Robots
 from weft.model.host import web_host_of
 from weft.model.site import Site
@@ -50,7 +50,7 @@ def _named(rules: UrlRules, home: PageUrl, text: str) -> PageUrl | None:
 class Sitemaps:
     """Adds sitemaps to the control plane. Adding one that is known changes nothing."""
 
-    mgmt: Mgmt
+    mgmt: UrlServerCalls
     rules: UrlRules
     limit: int
     """Bytes of a robots.txt that are read."""

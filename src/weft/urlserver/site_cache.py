@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from weft.clock import Clock
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import UrlServerCalls
 from weft.model.host import site_names
 from weft.model.site import NO_SETTINGS, Site, SiteSettings, settings_for
 
@@ -17,7 +17,7 @@ SITES_AGE: Final = 5_000
 class SiteCache:
     """Every call may block."""
 
-    def __init__(self, mgmt: Mgmt, clock: Clock) -> None:
+    def __init__(self, mgmt: UrlServerCalls, clock: Clock) -> None:
         self._mgmt, self._clock = mgmt, clock
         self._sites: Sequence[Site] = ()
         self._read_at: int | None = None

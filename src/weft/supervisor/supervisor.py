@@ -1,4 +1,4 @@
-"""Running all roles until there is nothing left to do, or somebody says stop."""
+"""Runs all roles of one machine until the work is done or somebody stops them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Final
 
 from weft.roles.supervisor_pipe import SupervisorPipe
-from weft.supervisor.child import Child, Role
+from weft.supervisor.role_process import RoleCommand, RoleProcess
 
 _LOOK_EVERY: Final = 0.2
 _PATIENCE: Final = 30.0
@@ -19,26 +19,26 @@ _PATIENCE: Final = 30.0
 
 
 class Supervisor:
-    """Starts roles in their order and stops them in it: who takes work first, who finishes it last."""
+    """Starts roles in the given order and stops them in it: first the one that takes work."""
 
-    def __init__(self, roles: Sequence[Role], logs: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, commands: Sequence[RoleCommand], logs: Path, say: Callable[[str], None]) -> None:
         logs.mkdir(parents=True, exist_ok=True)
         self._pipe = SupervisorPipe()
-        self.children = [Child(role, logs, self._pipe) for role in roles]
+        self.processes = [RoleProcess(command, logs, self._pipe) for command in commands]
         self._say = say
         self._stop, self._at_once = threading.Event(), threading.Event()
 
     def run(self, is_over: Callable[[], str], shown: Callable[[], None]) -> str:
-        """Until `is_over` says why, or a signal comes; `shown` is called now and then. Returns why it ended."""
+        """Until `is_over` gives a reason, or a signal comes; `shown` is called now and then. Returns why it ended."""
         reason = ""
         previous = {number: signal.signal(number, self._interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            for child in self.children:
-                child.start()
+            for process in self.processes:
+                process.start()
             while not reason and not self._stop.is_set():
                 self._stop.wait(_LOOK_EVERY)
-                for child in self.children:
-                    if sentence := child.look_after():
+                for process in self.processes:
+                    if sentence := process.look_after():
                         self._say(sentence)
                 shown()
                 reason = is_over()
@@ -60,11 +60,11 @@ class Supervisor:
         self._stop.set()
 
     def _stop_all(self, shown: Callable[[], None]) -> None:
-        for child in self.children:
-            child.ask_to_stop()
+        for process in self.processes:
+            process.ask_to_stop()
             end = time.monotonic() + _PATIENCE
-            while not self._at_once.is_set() and time.monotonic() < end and not child.wait(_LOOK_EVERY):
+            while not self._at_once.is_set() and time.monotonic() < end and not process.wait(_LOOK_EVERY):
                 shown()
-        for child in self.children:
-            child.kill()
-            child.wait(5)
+        for process in self.processes:
+            process.kill()
+            process.wait(5)

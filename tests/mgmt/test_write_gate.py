@@ -9,13 +9,13 @@ from pathlib import Path
 
 from weft.clock import ManualClock
 from weft.mgmt.sql.sqlite_database import SqliteDatabase
-from weft.mgmt.sql.turns import Turns
+from weft.mgmt.sql.write_gate import WriteGate
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from weft.mgmt.sql.turns import Turns
-with Turns(Path(sys.argv[1])).alone():
+from weft.mgmt.sql.write_gate import WriteGate
+with WriteGate(Path(sys.argv[1])).alone():
     print("closed", flush=True)
     time.sleep(600)
 """
@@ -26,7 +26,7 @@ def test_a_closed_gate_lets_nobody_pass_until_its_holder_is_dead(tmp_path: Path)
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(gate)], stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"closed\n"
-        passing = threading.Thread(target=Turns(gate).pass_gate)
+        passing = threading.Thread(target=WriteGate(gate).pass_gate)
         passing.start()
         passing.join(0.3)
         assert passing.is_alive()
@@ -49,7 +49,7 @@ def test_a_writer_that_is_not_let_in_closes_the_gate_and_gets_its_turn(tmp_path:
     found: list[int] = []
     waiting = threading.Thread(target=lambda: found.append(other.write(lambda _: 7)))
     waiting.start()
-    gate, has_passed = Turns(tmp_path / "mgmt.db-turn"), threading.Event()
+    gate, has_passed = WriteGate(tmp_path / "mgmt.db-turn"), threading.Event()
     while True:
         # Until it has waited for long enough to close the gate.
         passing = threading.Thread(target=lambda: (gate.pass_gate(), has_passed.set()), daemon=True)  # type: ignore[func-returns-value]

@@ -1,19 +1,20 @@
-"""What is known about web hosts: robots.txt, addresses, who may ask which part of the address space, sites."""
+"""What is known about web hosts: robots.txt, addresses, which crawler owns which address slot, sites."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
 from typing import Final
 
 import msgspec
 
-from weft.mgmt import rules
+from weft.mgmt.rules.claims import divide_slots, fair_quota
+from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.leases import alive
-from weft.mgmt.transitions import Cause, link_after
-from weft.mgmt.values import Address, ClaimedLink, Details, DocId, Lease, LinkKind, LinkState, NodeId, Robots
-from weft.model.host import ADDRESS_SLOTS, site_names, slot_of, web_host_of
-from weft.model.site import Site, read_settings, settings_for
+from weft.mgmt.values import Address, ClaimedLink, Lease, LinkState, NodeId, NodeType, Robots
+from weft.model.host import ADDRESS_SLOTS, NO_SLOT, slot_of, web_host_of
+from weft.model.site import Site, SiteSettings, read_settings
 
 _FIND_ROBOTS: Final = """
 SELECT uri, "index", link, state, node, claim FROM link
@@ -51,14 +52,13 @@ _ADDRESSES: Final = "SELECT web_host, ip, ip_key, expires, reason FROM address W
 
 _ALL_SLOTS: Final = "SELECT number, node, is_leaving FROM slot ORDER BY number {lock}"
 _MAKE_SLOTS: Final = "INSERT INTO slot (number) SELECT number FROM {rows number:int} AS given WHERE true"
-_CRAWLERS: Final = """SELECT "index" FROM host WHERE type = 'Crawler' AND state <> 'offline' ORDER BY "index" """
+_CRAWLERS: Final = """SELECT "index" FROM host WHERE type = :type AND state <> 'offline' ORDER BY "index" """
 _OWN: Final = "UPDATE slot SET node = :node, is_leaving = 0 WHERE number {in slots}"
 _GIVE_UP: Final = "UPDATE slot SET node = NULL, is_leaving = 0 WHERE number {in slots}"
 _LEAVE: Final = "UPDATE slot SET is_leaving = 1 WHERE number {in slots}"
+_FREE: Final = "UPDATE slot SET node = NULL, is_leaving = 0 WHERE node = :node"
+_OF_OTHERS: Final = "SELECT number FROM slot WHERE node <> :node"
 
-_TO_FETCH: Final = """
-SELECT "index", kind, link, claim, known_etag, known_modified, web_host, state FROM link WHERE "index" {in ids}
-"""
 _SITES: Final = "SELECT name, scope, is_excluded, seeds, settings FROM site ORDER BY name"
 _SITES_NAMED: Final = "SELECT name, settings FROM site WHERE name {among names}"
 _SET_SITE: Final = """
@@ -68,16 +68,6 @@ ON CONFLICT (name) DO UPDATE SET scope = excluded.scope, is_excluded = excluded.
 """
 
 SHARING: Final = 3
-
-
-def details(tx: Transaction, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
-    rows = [row for row in tx.rows(_TO_FETCH, ids=sorted(set(doc_ids))) if row[7] == LinkState.CRAWLING]
-    names = {name for row in rows for name in site_names(row[6])}
-    sites = {name: read_settings(text) for name, text in tx.rows(_SITES_NAMED, names=sorted(names))}
-    return {
-        row[0]: Details(row[0], LinkKind(row[1]), *row[2:6], settings_for(row[6], sites))  # type: ignore[call-arg]
-        for row in rows
-    }
 
 
 def open_robots(tx: Transaction, crawler: Lease, urls: Mapping[str, str]) -> dict[str, ClaimedLink]:
@@ -102,7 +92,7 @@ def open_robots(tx: Transaction, crawler: Lease, urls: Mapping[str, str]) -> dic
 def _robots_links(tx: Transaction, urls: Mapping[str, str]) -> list[Row]:
     """Of all these origins, locked; those that are missing are made."""
     found = tx.rows(_FIND_ROBOTS, origins=sorted(urls)) if urls else []
-    missing = sorted(urls.keys() - {row[0] for row in found})
+    missing = sorted(urls.keys() - {origin for origin, *_ in found})
     if missing:
         tx.run(_NEW_ROBOTS, rows=[[origin, urls[origin], web_host_of(urls[origin])] for origin in missing])
         found += tx.rows(_FIND_ROBOTS, origins=missing)
@@ -132,7 +122,8 @@ def save_addresses(tx: Transaction, addresses: Sequence[Address]) -> None:
 
 
 def addresses(tx: Transaction, web_hosts: Sequence[str]) -> dict[str, Address]:
-    return {row[0]: Address(*row) for row in tx.rows(_ADDRESSES, hosts=list(web_hosts))}
+    found = starmap(Address, tx.rows(_ADDRESSES, hosts=list(web_hosts)))
+    return {address.web_host: address for address in found}
 
 
 def own_slots(tx: Transaction, crawler: Lease) -> frozenset[int]:
@@ -144,8 +135,8 @@ def own_slots(tx: Transaction, crawler: Lease) -> frozenset[int]:
     for slot in given_up:
         owners[slot] = None
     leaving -= set(given_up)
-    crawlers = [NodeId(row[0]) for row in tx.rows(_CRAWLERS)]
-    taken, left = rules.divide(owners, frozenset(leaving), me, rules.fair_quota(crawlers, me))
+    crawlers = [NodeId(id_) for (id_,) in tx.rows(_CRAWLERS, type=NodeType.CRAWLER.value)]
+    taken, left = divide_slots(owners, frozenset(leaving), me, fair_quota(crawlers, me))
     for sql, slots in ((_GIVE_UP, given_up), (_OWN, taken), (_LEAVE, left)):
         if slots:
             tx.run(sql, slots=slots, **({"node": me} if sql is _OWN else {}))
@@ -159,6 +150,21 @@ def _owners(tx: Transaction) -> tuple[list[NodeId | None], set[int]]:
         tx.run(_MAKE_SLOTS, rows=[[number] for number in range(ADDRESS_SLOTS)])
         rows = tx.rows(_ALL_SLOTS)
     return [node for _, node, _ in rows], {number for number, _, is_leaving in rows if is_leaving}
+
+
+def free_slots(tx: Transaction, node: NodeId) -> None:
+    tx.run(_FREE, node=node)
+
+
+def claimable_slots(tx: Transaction, crawler: NodeId) -> set[int]:
+    """All address slots that no other crawler owns, and NO_SLOT."""
+    of_others = {number for (number,) in tx.rows(_OF_OTHERS, node=crawler)}
+    return set(range(NO_SLOT, ADDRESS_SLOTS)) - of_others
+
+
+def settings_named(tx: Transaction, names: Iterable[str]) -> dict[str, SiteSettings]:
+    """Of those sites that are there."""
+    return {name: read_settings(text) for name, text in tx.rows(_SITES_NAMED, names=sorted(names))}
 
 
 def sites(tx: Transaction) -> list[Site]:

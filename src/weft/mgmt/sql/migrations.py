@@ -1,14 +1,46 @@
-"""Which version a database has, and how it becomes the one that this weft writes."""
+"""The numbered steps of `schema/`: which of them a database has seen, and how it gets the others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from weft.errors import MgmtForeign
 from weft.mgmt.sql.database import Transaction
-from weft.mgmt.sql.dialect import Migration
+from weft.mgmt.sql.dialect import DIALECTS, Dialect
 
 MARKER = "weft_schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    number: int
+    sql: str
+
+
+def migrations(dialect: Dialect) -> list[Migration]:
+    """All steps from an empty database to the schema of this weft."""
+    folder = files("weft.mgmt.sql.schema")
+    found: dict[int, str] = {}
+    for file in sorted(folder.iterdir(), key=_order):
+        parts = file.name.split(".")
+        if parts[-1] == "sql" and parts[1] in ("sql", dialect.name):
+            number = int(parts[0].partition("_")[0])
+            found[number] = found.get(number, "") + dialect.text(file.read_text(encoding="utf-8"))
+    return [Migration(number, found[number]) for number in sorted(found)]
+
+
+def _order(file: Traversable) -> tuple[str, bool]:
+    """Within a step, first what is for all engines."""
+    first, _, rest = file.name.partition(".")
+    return first, rest != "sql"
+
+
+def schema_text(name: str) -> str:
+    """What `weft schema` prints: the relations as this engine makes them."""
+    return "\n".join(migration.sql.rstrip() for migration in migrations(DIALECTS[name])) + "\n"
 
 
 def is_up_to_date(tx: Transaction, steps: Sequence[Migration], tables: set[str], where: str) -> bool:

@@ -1,4 +1,4 @@
-"""One role as a process: started, found dead, started again after a while, asked to stop, made to stop."""
+"""The process of one role: started, restarted after it died, asked to stop, killed."""
 
 from __future__ import annotations
 
@@ -18,32 +18,30 @@ from weft.roles.supervisor_pipe import SupervisorPipe
 _FIRST_WAIT: Final = 0.5
 _LONGEST_WAIT: Final = 30.0
 _STEADY: Final = 60.0
-"""Seconds after which a process counts as running well, and its next death is its first again."""
-
+"""Seconds after which a process counts as running well: if it dies later, the waiting begins with the first wait."""
 
 _REFUSED: Final = 2
 """The exit code of bad usage and bad input."""
 _FROM_OUTSIDE: Final = (-signal.SIGKILL, -signal.SIGTERM)
 _COMPLAINT: Final = "weft: "
-"""How a sentence about what is wrong begins; a role that is ready says something else first."""
+"""How an error message begins; a role that is ready prints something else first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class RoleCommand:
     name: str
+    """Of its log files."""
     arguments: tuple[str, ...]
-    """What follows `weft`."""
+    """What follows `weft` on the command line."""
 
 
 class RoleRefused(WeftError):  # noqa: N818 - an answer of the role
-    """A role does not run with these settings, or here."""
+    """A role cannot run with these settings, or on this machine."""
 
 
-class Child:
-    """The process of a role."""
-
-    def __init__(self, role: Role, logs: Path, pipe: SupervisorPipe) -> None:
-        self.role = role
+class RoleProcess:
+    def __init__(self, command: RoleCommand, logs: Path, pipe: SupervisorPipe) -> None:
+        self.command = command
         self._logs, self._pipe = logs, pipe
         self._process: subprocess.Popen[bytes] | None = None
         self._wait, self._started, self._again_at = _FIRST_WAIT, 0.0, 0.0
@@ -59,10 +57,10 @@ class Child:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        log = {"WEFT_LOG": str(self._logs / f"{self.role.name}.log")}
-        with (self._logs / f"{self.role.name}.err").open("wb") as stray:
+        log = {"WEFT_LOG": str(self._logs / f"{self.command.name}.log")}
+        with (self._logs / f"{self.command.name}.err").open("wb") as stray:
             self._process = subprocess.Popen(  # noqa: S603 - ourselves
-                [sys.executable, "-m", "weft", *self.role.arguments],
+                [sys.executable, "-m", "weft", *self.command.arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=stray,
                 stderr=stray,
@@ -74,38 +72,38 @@ class Child:
         self._started = time.monotonic()
 
     def look_after(self) -> str:
-        """Start it again if it died and has waited long enough; a sentence about a death that was just found.
+        """Restart it if it died and has waited long enough; returns a sentence when it is found dead, else "".
 
-        Raises RoleRefused if it never ran and says that it cannot: another start would say the same. One that ran may
-        find a full disk or a control plane that is away, and those come back.
+        Raises RoleRefused if it never ran and reports that it cannot: a restart would fail in the same way. One that
+        ran before may have met a full disk or an unavailable control plane, and those come back.
         """
         if self.is_running:
             return ""
         now = time.monotonic()
         if self._process is not None:
             code = self._process.returncode
-            said = self._output()
-            self._has_run = self._has_run or bool(said and not said[0].startswith(_COMPLAINT))
+            printed = self._output()
+            self._has_run = self._has_run or bool(printed and not printed[0].startswith(_COMPLAINT))
             if code == _REFUSED and not self._has_run:
-                raise RoleRefused(f"{self.role.name} cannot run{_last_words(said)}")
+                raise RoleRefused(f"{self.command.name} cannot run{_complaint(printed)}")
             self._wait = self._next_wait(code, now - self._started)
             self._again_at, self._process = now + self._wait, None
-            words = _last_words(said)
-            return f"{self.role.name} ended ({_ending(code)}), starting it again in {self._wait:.0f} s{words}"
+            reason = _complaint(printed)
+            return f"{self.command.name} ended ({_ending(code)}), starting it again in {self._wait:.0f} s{reason}"
         if now >= self._again_at:
             self.restarts += 1
             self.start()
         return ""
 
     def _next_wait(self, code: int, lived: float) -> float:
-        """Longer after each death that may be its own fault; who was killed from outside did nothing wrong."""
+        """Longer after each death that may be its own fault; one that was killed from outside did no wrong."""
         if lived > _STEADY or code in _FROM_OUTSIDE:
             return _FIRST_WAIT
         return min(self._wait * 2, _LONGEST_WAIT)
 
     def _output(self) -> list[str]:
         with contextlib.suppress(OSError):
-            return (self._logs / f"{self.role.name}.err").read_text(errors="replace").strip().splitlines()
+            return (self._logs / f"{self.command.name}.err").read_text(errors="replace").strip().splitlines()
         return []
 
     def ask_to_stop(self) -> None:
@@ -134,7 +132,7 @@ def _ending(code: int) -> str:
     return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
 
-def _last_words(said: list[str]) -> str:
-    """Its complaint; what a role says when it is ready is none."""
-    is_complaint = len(said) > 1 or (said and said[0].startswith(_COMPLAINT))
-    return f": {said[-1].removeprefix(_COMPLAINT)}" if is_complaint else ""
+def _complaint(printed: list[str]) -> str:
+    """Its error message; the line that a role prints when it is ready is none."""
+    is_complaint = len(printed) > 1 or (printed and printed[0].startswith(_COMPLAINT))
+    return f": {printed[-1].removeprefix(_COMPLAINT)}" if is_complaint else ""

@@ -1,17 +1,17 @@
-"""Chunks from crawled to served."""
+"""Chunks: made, sealed, given to builders, built, and placed on index servers."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from weft.mgmt import rules
-from weft.mgmt.sql.database import Transaction
+from weft.mgmt.rules.chunks import SEALED_MOST, goes_alone, may_be_offered
+from weft.mgmt.rules.transitions import Cause, builder_after
+from weft.mgmt.sql.counters import CounterChanges
+from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.leases import alive, check
-from weft.mgmt.sql.ledger import Ledger
-from weft.mgmt.sql.results import RESULT_COLUMNS, result_of
-from weft.mgmt.transitions import Cause, builder_after
+from weft.mgmt.sql.result_columns import SELECTED, read_result
 from weft.mgmt.values import (
     BuildChunk,
     BuilderTask,
@@ -20,8 +20,23 @@ from weft.mgmt.values import (
     Lease,
     LinkState,
     NodeId,
+    NodeType,
     Placement,
 )
+
+_NEW: Final = "INSERT INTO chunk DEFAULT VALUES RETURNING id"
+
+_UNFINISHED: Final = """
+SELECT chunk_id FROM crawler WHERE c_host = :address AND c_task = 'crawling' AND finished > 0 ORDER BY chunk_id {lock}
+"""
+_FINISHED_LINKS: Final = """
+SELECT "index", chunk_id FROM link WHERE chunk_id {in chunks} AND state <> 'crawling' ORDER BY "index" {skip}
+"""
+_MOVE: Final = """UPDATE link SET chunk_id = :chunk WHERE "index" {in ids}"""
+_SEALED: Final = """
+INSERT INTO crawler (chunk_id, c_host, c_task, crawling, finished, offered)
+VALUES (:chunk, :address, 'crawled', 0, :finished, 1)
+"""
 
 _OFFERED: Final = """
 SELECT crawler.chunk_id, index_builder.ib_task, COALESCE(index_builder.lost_leases, 0)
@@ -37,11 +52,11 @@ RETURNING chunk_id, attempt
 """
 _OFFER: Final = "UPDATE crawler SET offered = :offered WHERE chunk_id {in chunks}"
 _LINKS: Final = f"""
-SELECT chunk_id, "index", uri, link, state, {RESULT_COLUMNS} FROM link WHERE chunk_id {{in chunks}} ORDER BY "index"
+SELECT chunk_id, "index", uri, link, state, {SELECTED} FROM link WHERE chunk_id {{in chunks}} ORDER BY "index"
 """  # noqa: S608
 
 _ATTEMPT: Final = """
-SELECT ib_task, lost_leases, errors FROM index_builder
+SELECT chunk_id, ib_task, lost_leases, errors FROM index_builder
 WHERE chunk_id = :chunk AND ib_host = :address AND attempt = :attempt {lock}
 """
 _BUILT: Final = "UPDATE index_builder SET ib_task = 'built', reason = '' WHERE chunk_id = :chunk"
@@ -61,7 +76,7 @@ ORDER BY index_builder.chunk_id {lock_builder}
 """
 _RETRY: Final = "UPDATE index_builder SET errors = 0, lost_leases = 0 WHERE chunk_id {in chunks}"
 
-_SERVERS: Final = """SELECT "index" FROM host WHERE type = 'Index Server' ORDER BY "index" {update}"""
+_SERVERS: Final = """SELECT "index" FROM host WHERE type = :type ORDER BY "index" {update}"""
 _PLACE: Final = """
 INSERT INTO index_server ("row", chunk_id, is_host, number)
 SELECT "row", :chunk, host, placed + 1 FROM host WHERE "index" {in servers} ORDER BY "index"
@@ -83,9 +98,28 @@ WHERE "index" = :server AND acknowledged < :number
 """
 
 
-def take_crawled(tx: Transaction, builder: Lease, most: int) -> list[BuildChunk]:
+def new_chunk(tx: Transaction) -> ChunkId:
+    ((chunk,),) = tx.rows(_NEW)
+    return ChunkId(chunk)
+
+
+def seal_finished(tx: Transaction, counters: CounterChanges, crawler: Lease) -> int:
+    alive(tx, crawler)
+    chunks = [chunk for (chunk,) in tx.rows(_UNFINISHED, address=crawler.address)]
+    finished = tx.rows(_FINISHED_LINKS, chunks=chunks) if chunks else []
+    for chunk, count in Counter(chunk for _, chunk in finished).items():
+        counters.moved_on(chunk, count)
+    for start in range(0, len(finished), SEALED_MOST):
+        some = [doc_id for doc_id, _ in finished[start : start + SEALED_MOST]]
+        sealed = new_chunk(tx)
+        tx.run(_SEALED, chunk=sealed, address=crawler.address, finished=len(some))
+        tx.run(_MOVE, chunk=sealed, ids=some)
+    return len(finished)
+
+
+def take_crawled(tx: Transaction, builder: Lease, most: int = 5) -> list[BuildChunk]:
     alive(tx, builder)
-    chosen = _chosen(tx.rows(_OFFERED, most=max(most, 0)))
+    chosen = _chosen([_Offered(*row) for row in tx.rows(_OFFERED, most=max(most, 0))])
     if not chosen:
         return []
     attempts: dict[ChunkId, int] = dict(tx.rows(_GIVE, address=builder.address, rows=[[chunk] for chunk in chosen]))
@@ -94,40 +128,65 @@ def take_crawled(tx: Transaction, builder: Lease, most: int) -> list[BuildChunk]
     return [BuildChunk(chunk, attempts[chunk], links[chunk]) for chunk in chosen]
 
 
-def _chosen(offered: Sequence[tuple[ChunkId, str | None, int]]) -> list[ChunkId]:
+class _Offered(NamedTuple):
+    chunk: ChunkId
+    task: str | None
+    lost_leases: int
+
+
+def _chosen(offered: Sequence[_Offered]) -> list[ChunkId]:
     """A chunk that may be what kills builders goes alone."""
-    if offered and offered[0][2] >= rules.ALONE_AFTER:
+    if offered and goes_alone(offered[0].lost_leases):
         offered = offered[:1]
     else:
-        offered = [row for row in offered if row[2] < rules.ALONE_AFTER]
-    for chunk, task, _ in offered:
-        builder_after(None if task is None else BuilderTask(task), Cause.TAKE, chunk)
-    return [chunk for chunk, _, _ in offered]
+        offered = [one for one in offered if not goes_alone(one.lost_leases)]
+    for one in offered:
+        builder_after(None if one.task is None else BuilderTask(one.task), Cause.TAKE, one.chunk)
+    return [one.chunk for one in offered]
 
 
 def _links(tx: Transaction, chunks: Sequence[ChunkId]) -> dict[ChunkId, list[BuildLink]]:
     found: dict[ChunkId, list[BuildLink]] = defaultdict(list)
     for chunk, doc_id, uri, url, state, *result in tx.rows(_LINKS, chunks=list(chunks)):
-        known = result_of(doc_id, tuple(result))
-        found[chunk].append(BuildLink(doc_id=doc_id, uri=uri, url=url, state=LinkState(state), result=known))
+        stored = read_result(doc_id, result)
+        found[chunk].append(BuildLink(doc_id=doc_id, uri=uri, url=url, state=LinkState(state), result=stored))
     return found
 
 
-def built(tx: Transaction, ledger: Ledger, builder: Lease, chunk: ChunkId, attempt: int) -> bool:
+def built(tx: Transaction, counters: CounterChanges, builder: Lease, chunk: ChunkId, attempt: int) -> bool:
     alive(tx, builder)
-    found = tx.rows(_ATTEMPT, chunk=chunk, address=builder.address, attempt=attempt)
-    task = BuilderTask(found[0][0]) if found else None
-    if task is BuilderTask.BUILDING:
-        task = builder_after(task, Cause.BUILD, chunk)
+    held = _lock_attempt(tx, builder, chunk, attempt)
+    if held is not None and held.task is BuilderTask.BUILDING:
+        builder_after(held.task, Cause.BUILD, chunk)
         tx.run(_BUILT, chunk=chunk)
-        ledger.built()
+        counters.built()
         _place(tx, chunk)
-    return task is BuilderTask.BUILT
+        return True
+    return held is not None and held.task is BuilderTask.BUILT
+
+
+class _Held(NamedTuple):
+    """A chunk in a builder's hands."""
+
+    chunk: ChunkId
+    task: BuilderTask
+    lost_leases: int
+    errors: int
+
+
+def _lock_attempt(tx: Transaction, builder: Lease, chunk: ChunkId, attempt: int) -> _Held | None:
+    found = tx.rows(_ATTEMPT, chunk=chunk, address=builder.address, attempt=attempt)
+    return _held(found[0]) if found else None
+
+
+def _held(row: Row) -> _Held:
+    chunk, task, lost_leases, errors = row
+    return _Held(chunk, BuilderTask(task), lost_leases, errors)
 
 
 def _place(tx: Transaction, chunk: ChunkId) -> None:
     """On every index server of every row; numbers rise without gaps because the servers are locked."""
-    servers = [row[0] for row in tx.rows(_SERVERS)]
+    servers = [server for (server,) in tx.rows(_SERVERS, type=NodeType.INDEX_SERVER.value)]
     if servers:
         tx.run(_PLACE, chunk=chunk, servers=servers)
         tx.run(_COUNT_PLACED, servers=servers)
@@ -141,38 +200,36 @@ def catch_up(tx: Transaction, server: NodeId) -> None:
 
 def build_failed(tx: Transaction, builder: Lease, chunk: ChunkId, attempt: int, reason: str) -> bool:
     alive(tx, builder)
-    found = tx.rows(_ATTEMPT, chunk=chunk, address=builder.address, attempt=attempt)
-    task = BuilderTask(found[0][0]) if found else None
-    if task is BuilderTask.BUILDING:
-        task = _fail(tx, (chunk, *found[0]), Cause.FAIL, reason)
-    return task is BuilderTask.ERROR
+    held = _lock_attempt(tx, builder, chunk, attempt)
+    if held is not None and held.task is BuilderTask.BUILDING:
+        _offer_again(tx, held, Cause.FAIL, reason)
+        return True
+    return held is not None and held.task is BuilderTask.ERROR
 
 
 def offer_again(tx: Transaction, address: str, cause: Cause, reason: str) -> None:
     """All chunks that a builder had in hand."""
     for row in tx.rows(_BUILDING, address=address):
-        _fail(tx, row, cause, reason)
+        _offer_again(tx, _held(row), cause, reason)
 
 
-def _fail(tx: Transaction, held: tuple[ChunkId, str, int, int], cause: Cause, reason: str) -> BuilderTask:
-    chunk, task, lost_leases, errors = held
-    after = builder_after(BuilderTask(task), cause, chunk)
+def _offer_again(tx: Transaction, held: _Held, cause: Cause, reason: str) -> None:
+    builder_after(held.task, cause, held.chunk)
     lost, failed = int(cause is Cause.LEASE_END), int(cause is Cause.FAIL)
-    tx.run(_FAILED, chunk=chunk, lost=lost, failed=failed, reason=reason)
-    may_go_on = lost_leases + lost < rules.MOST_LOST_LEASES and errors + failed < rules.MOST_BUILD_ERRORS
-    tx.run(_OFFER, offered=int(may_go_on), chunks=[chunk])
-    return after
+    tx.run(_FAILED, chunk=held.chunk, lost=lost, failed=failed, reason=reason)
+    is_offered = may_be_offered(held.lost_leases + lost, held.errors + failed)
+    tx.run(_OFFER, offered=int(is_offered), chunks=[held.chunk])
 
 
-def retry(tx: Transaction, wanted: Sequence[ChunkId] | None) -> int:
-    found: list[ChunkId] = [row[0] for row in tx.rows(_IN_ERROR)]
-    chunks = found if wanted is None else sorted(set(found).intersection(wanted))
-    for chunk in chunks:
+def retry(tx: Transaction, chunks: Sequence[ChunkId] | None = None) -> int:
+    found: list[ChunkId] = [chunk for (chunk,) in tx.rows(_IN_ERROR)]
+    chosen = found if chunks is None else sorted(set(found).intersection(chunks))
+    for chunk in chosen:
         builder_after(BuilderTask.ERROR, Cause.RETRY, chunk)
-    if chunks:
-        tx.run(_RETRY, chunks=chunks)
-        tx.run(_OFFER, offered=1, chunks=chunks)
-    return len(chunks)
+    if chosen:
+        tx.run(_RETRY, chunks=chosen)
+        tx.run(_OFFER, offered=1, chunks=chosen)
+    return len(chosen)
 
 
 def next_placement(tx: Transaction, server: Lease, after: int) -> Placement | None:

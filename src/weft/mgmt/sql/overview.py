@@ -11,7 +11,7 @@ from weft.config.sections import MgmtSettings
 from weft.errors import MgmtError
 from weft.mgmt.relations import DOCUMENTED, RELATIONS, TASKS
 from weft.mgmt.sql.database import Transaction
-from weft.mgmt.sql.nodes import nodes
+from weft.mgmt.sql.leases import nodes
 from weft.mgmt.values import Counts, LinkState, Node, NodeState
 from weft.model.site import read_settings
 

@@ -1,4 +1,4 @@
-"""Which processes make up a weft on one machine, and how each is called."""
+"""Which roles run on one machine, and the command line of each."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from weft.supervisor.child import Role
+from weft.supervisor.role_process import RoleCommand
 
 
-def all_roles(home: Path, sets: Sequence[str], spiders: int = 1, again: float | None = None) -> list[Role]:
-    """In the order in which they are stopped: first who takes work, last who finishes it."""
+def role_commands(home: Path, sets: Sequence[str], spiders: int = 1, again: float | None = None) -> list[RoleCommand]:
+    """In the order in which they are stopped: the role that takes work first, the one that finishes it last."""
     ports = _free_ports(spiders + 1)
     hosts = [f"127.0.0.1:{port}" for port in ports[:spiders]]
     listed = ",".join(hosts)
     shared = ["--home", str(home), *(part for text in sets for part in ("--set", text))]
     shared += ["--set", f'urlserver.spider_host="{listed}"']
     return [
-        Role("urlserver", ("run", "urlserver", *shared, "--set", f'urlserver.listen="127.0.0.1:{ports[-1]}"')),
+        RoleCommand("urlserver", ("run", "urlserver", *shared, "--set", f'urlserver.listen="127.0.0.1:{ports[-1]}"')),
         *(
-            Role(_numbered("spider", number), ("run", "spider", *shared, "--set", f'spider.listen="{host}"'))
+            RoleCommand(_numbered("spider", number), ("run", "spider", *shared, "--set", f'spider.listen="{host}"'))
             for number, host in enumerate(hosts)
         ),
-        Role("index", ("run", "index", *shared, *(() if again is None else ("--again", str(again))))),
+        RoleCommand("index", ("run", "index", *shared, *(() if again is None else ("--again", str(again))))),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Nobody waits for ever to write; SQLite alone lets in whoever happens to look at the right moment."""
+"""Fairness among the writers of a SQLite file; SQLite itself lets in whoever happens to look at the right moment."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-class Turns:
-    """A gate that everybody passes before writing, and that somebody who waited too long closes behind him.
+class WriteGate:
+    """A gate that every writer passes first, and that a writer who waited too long closes behind it.
 
     Without it a writer among busy ones was seen to wait for seconds, at transactions of less than a millisecond. A
     queue for all would be fair too, and five times as slow: each transaction would wait for another process to wake.

@@ -1,6 +1,7 @@
-"""What a transaction's changes of links mean for the counts kept beside them: per chunk, per web host, per state.
+"""The counts that are kept next to the links: per chunk, per web host, per state.
 
-Everything is added up first and written once, in one order for all transactions: chunks, web hosts, tallies.
+A transaction adds up how its changes of links change them and writes the sums once, in one order for all transactions:
+chunks, web hosts, tallies.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SELECT web_host, pending, :now FROM {rows web_host:text pending:int} AS given WH
 ON CONFLICT (web_host) DO UPDATE SET pending = pending_host.pending + excluded.pending
 """
 
-# Whoever gave links goes to the end of the line.
+# A web host that gave links becomes the last of those that are ready.
 _FEWER_PENDING = """
 UPDATE pending_host SET pending = pending_host.pending - given.taken, ready_at = given.now
 {from} WHERE pending_host.web_host = given.web_host
@@ -47,7 +48,7 @@ ON CONFLICT (part, name) DO UPDATE SET count = tally.count + excluded.count
 _LOCK_CHUNKS = "SELECT 1 FROM crawler WHERE chunk_id {in chunks} ORDER BY chunk_id {lock}"
 
 
-class Ledger:
+class CounterChanges:
     def __init__(self) -> None:
         self._crawling: Counter[ChunkId] = Counter()
         self._finished: Counter[ChunkId] = Counter()
@@ -99,15 +100,15 @@ class Ledger:
         self._tallies[before] -= 1
         self._tallies[after] += 1
 
-    def settle(self, tx: Transaction) -> None:
+    def write(self, tx: Transaction) -> None:
         if chunks := self._chunk_changes():
             tx.change(_CHUNKS, "chunk_id:int crawling:int finished:int", chunks)
-        self.settle_hosts(tx)
+        self.write_hosts(tx)
         _write(tx, _DEFER, sorted(map(list, self._deferred.items())))
         _write(tx, _TALLIES, sorted([name, count] for name, count in self._tallies.items() if count), part=tx.part)
 
-    def settle_hosts(self, tx: Transaction) -> None:
-        """Before the line of web hosts is looked at again in the same transaction."""
+    def write_hosts(self, tx: Transaction) -> None:
+        """Before ready web hosts are looked for again in the same transaction."""
         _write(tx, _MORE_PENDING, sorted(map(list, self._more.items())), now=tx.now)
         if self._fewer:
             fewer = [[web_host, taken, tx.now] for web_host, taken in sorted(self._fewer.items())]
