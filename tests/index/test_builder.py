@@ -43,7 +43,7 @@ def test_a_page_is_loaded_and_its_links_are_found(world: World) -> None:
     assert [(item.uri, item.anchor) for item in world.answers.links("https://a.com/b").items] == [("com.a", "see b")]
     found = world.record("https://a.com/b")
     assert found is not None
-    assert (found.depth, found.source, found.place) == (1, "com.a", "new")
+    assert (found.depth, found.source, found.phase) == (1, "com.a", "new")
 
 
 def test_nofollow_counts_but_is_not_followed(world: World) -> None:
@@ -96,7 +96,7 @@ def test_a_redirect_to_the_same_uri_changes_the_url_once(world: World) -> None:
     world.crawl("http://a.com/", status=301, location="https://a.com/")
     record = world.record("http://a.com/")
     assert record is not None
-    assert (record.url, record.turned) == ("https://a.com/", True)
+    assert (record.url, record.self_redirect) == ("https://a.com/", True)
     assert world.dispatcher.step(world.scope, 10).given == 1
     world.crawl("https://a.com/", "hello")
     assert world.answers.page("a.com").url == "https://a.com/"
@@ -251,4 +251,4 @@ def test_parameters_that_do_not_matter_are_learned_in_the_batch_that_loads_the_p
     world.crawl("https://a.com/p?lang=en", text + "<a href='/p?lang=en&amp;lang=en'></a>")
     found = world.record("https://a.com/p?lang=en&lang=en")
     assert found is not None
-    assert (found.place, found.canonical) == ("hidden", "com.a/p")
+    assert (found.phase, found.canonical) == ("hidden", "com.a/p")

@@ -12,8 +12,8 @@ from weft.clock import ManualClock
 from weft.config import Settings
 from weft.config.crawl_sections import DispatcherSettings
 from weft.config.index_sections import IndexSettings
-from weft.dispatcher.iterate import Dispatcher
-from weft.dispatcher.records import LinkRecord, decode_record, link_column
+from weft.dispatcher.dispatcher import Dispatcher
+from weft.dispatcher.link_records import LinkRecord, decode_record, link_column
 from weft.dispatcher.scope import Scope
 from weft.index.builder import Builder, Built
 from weft.index.handlers import HandledPage

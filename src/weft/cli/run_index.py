@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def run(invocation: Invocation, workers: int | None, again: float | None) -> None:
     """Load what was crawled into the index, and choose what is crawled next."""
     from weft.clock import SystemClock
-    from weft.dispatcher.again import make_due
+    from weft.dispatcher.force_due import force_due
     from weft.index.parsing import reading_all
     from weft.index.service import IndexService
     from weft.mgmt.open import open_mgmt
@@ -52,7 +52,7 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
         resources = make_resources(settings, mgmt, store, read_all, clock, home.path)
         if again is not None:
             due_before = clock.now() - int(again * 1000)
-            make_due(store, resources.dispatcher.low_water, fetched_before=due_before, now=clock.now())
+            force_due(store, resources.dispatcher.low_water, fetched_before=due_before, now=clock.now())
         click.echo("index runs")
         run_role(IndexService(resources).run)
         resources.control.close()
@@ -63,7 +63,7 @@ def make_resources(
 ) -> IndexResources:
     from functools import partial
 
-    from weft.dispatcher.iterate import Dispatcher
+    from weft.dispatcher.dispatcher import Dispatcher
     from weft.index.builder import Builder
     from weft.index.service import IndexResources
     from weft.linkindex.pipeline import LinkIndex

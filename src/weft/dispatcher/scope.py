@@ -17,7 +17,7 @@ from weft.model.site import ANYWHERE, Site, SiteSettings
 from weft.model.url import PageUrl
 
 
-class Verdict(NamedTuple):
+class ScopeVerdict(NamedTuple):
     """Whether a link is in scope, and if so why it is not crawled all the same."""
 
     site: Site | None
@@ -83,11 +83,11 @@ class Scope:
         # What is excluded by the name of its domain is excluded with all its hosts.
         return named if named is not None and named.is_excluded else self._domains.get(domain)
 
-    def judge(self, page: PageUrl, depth: int) -> Verdict:
+    def judge(self, page: PageUrl, depth: int) -> ScopeVerdict:
         site = self.site_of(page)
         if site is None:
-            return Verdict(None, Refusal(RefusalKind.OUT_OF_SCOPE))
-        return Verdict(site, self.refusal(site, page, depth))
+            return ScopeVerdict(None, Refusal(RefusalKind.OUT_OF_SCOPE))
+        return ScopeVerdict(site, self.refusal(site, page, depth))
 
     def refusal(self, site: Site, page: PageUrl, depth: int) -> Refusal | None:
         """Why a page of a site is not crawled; None if it is."""

@@ -10,19 +10,21 @@ import msgspec
 from weft import failpoints
 from weft.clock import Clock
 from weft.config.crawl_sections import DispatcherSettings
-from weft.dispatcher.discover import Discovery, Found
-from weft.dispatcher.lastmods import Claim, Lastmods
-from weft.dispatcher.parameters.learning import ParameterRound
-from weft.dispatcher.parameters.results import take_result
-from weft.dispatcher.records import LinkRecord
-from weft.dispatcher.results import Kind, after_fetch
+from weft.dispatcher.discovery import DiscoveredLink, Discovery
+from weft.dispatcher.fetch_results import FetchKind, after_fetch
+from weft.dispatcher.lastmods import Lastmods
+from weft.dispatcher.link_records import LinkRecord
+from weft.dispatcher.link_round import LinkRound
+from weft.dispatcher.parameters.learn_from_fetch import learn_from_fetch
+from weft.dispatcher.parameters.parameter_round import ParameterRound
 from weft.dispatcher.scope import Scope
-from weft.dispatcher.work import LinkRound
 from weft.index import markers
 from weft.index.fetches import Read
 from weft.index.handlers import HandledPage, Handlers
 from weft.linkindex import keys
+from weft.linkindex.cells import Cells
 from weft.linkindex.loaded import NO_OUTLINKS, LoadedPage
+from weft.linkindex.near import near_cells
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Version
 from weft.mgmt.values import BuildChunk, BuildLink, ChunkId
@@ -93,13 +95,13 @@ class Builder:
         rules = ParameterRound(self._store, self._settings) if self._settings.learn_parameters else None
         lastmods = Lastmods(self._store, self._settings)
         found = self._take_results(round_, rules, lastmods, links, reads)
-        lastmods.hear(round_, [Claim(*place) for read in reads for place in read.claims()], now)
+        lastmods.take(round_, [lastmod for read in reads for lastmod in read.lastmods()], now)
         pages = [read.page for read in reads if read.page is not None]
         try:
             discovered = self.discovery.offer(round_, scope, found, now, rules)
             learned = {**(rules.cells() if rules else {}), **lastmods.cells()}
             chunk_marks = {**markers.mark(chunks), **markers.forget(self._reported)}
-            notes = {**round_.cells(), **learned, **chunk_marks}
+            notes = {**round_.cells(), **_near_duplicates(round_), **learned, **chunk_marks}
             applied = self._index.apply([*pages, *self._still_there(links, reads)], notes)
         except BaseException:
             # What was offered is not written: it must not be taken for known.
@@ -120,37 +122,37 @@ class Builder:
         lastmods: Lastmods,
         links: list[BuildLink],
         reads: list[Read],
-    ) -> list[Found]:
+    ) -> list[DiscoveredLink]:
         """Put the links' records after their fetches into the round; return the links that their pages name."""
         places = [(_domain_key(link.uri), link.uri.encode()) for link in links]
         round_.read(places)
         if rules:
             rules.read(places)
-        found: list[Found] = []
+        found: list[DiscoveredLink] = []
         for link, read, place in zip(links, reads, places, strict=True):
             record = round_.read([place])[0] or LinkRecord(url=link.url, discovered=link.result.ended)
             after = lastmods.judge(place, record, after_fetch(record, read.fetched, self._settings))
-            if record.url != link.url and not after.turned:
+            if record.url != link.url and not after.self_redirect:
                 after = msgspec.structs.replace(after, url=link.url)
             round_.put(*place, after)
             if rules:
-                take_result(rules, round_, place, after, read.fetched)
+                learn_from_fetch(rules, round_, place, after, read.fetched)
             found += self._found(link, read, record)
         return found
 
-    def _found(self, link: BuildLink, read: Read, record: LinkRecord) -> list[Found]:
+    def _found(self, link: BuildLink, read: Read, record: LinkRecord) -> list[DiscoveredLink]:
         # A redirect leads to the same page by another name: it is no further away.
-        depth = record.depth + (read.fetched.kind is not Kind.MOVED)
+        depth = record.depth + (read.fetched.kind is not FetchKind.MOVED)
         follow = read.follow
         nesting = record.nesting + 1 if read.is_index else 0
         if nesting > self._settings.sitemap_nesting:
             self.discovery.refused[RefusalKind.NESTED_SITEMAPS] += len(follow)
             follow = []
-        return [Found(each.domain, each.uri, each.url, depth, link.uri, nesting=nesting) for each in follow]
+        return [DiscoveredLink(each.domain, each.uri, each.url, depth, link.uri, nesting=nesting) for each in follow]
 
     def _still_there(self, links: list[BuildLink], reads: list[Read]) -> list[LoadedPage]:
         """Pages that the server says have not changed: what they say stays, their version moves on."""
-        same = [link for link, read in zip(links, reads, strict=True) if read.fetched.kind is Kind.SAME]
+        same = [link for link, read in zip(links, reads, strict=True) if read.fetched.kind is FetchKind.SAME]
         columns = [keys.page_column(link.uri.encode(), keys.VERSION) for link in same]
         return [
             _at(link, Version.decode(cell.value))
@@ -174,6 +176,14 @@ class Builder:
                         links=[target.decode() for target in read.page.outlinks.targets],
                     )
                 )
+
+
+def _near_duplicates(round_: LinkRound) -> Cells:
+    """The cells by which near-duplicates are found, for pages whose text changed in this round."""
+    cells: Cells = {}
+    for link in round_.changed():
+        cells |= near_cells(link.uri, link.before.simhash if link.before else 0, link.after.simhash)
+    return cells
 
 
 def _timed(link: BuildLink, now: int) -> BuildLink:

@@ -12,7 +12,8 @@ from weft.archive.cdxj import Position
 from weft.archive.decode import BodyRefused
 from weft.archive.faults import RecordUnreadable
 from weft.archive.reading import read_record
-from weft.dispatcher.results import Fetched, Kind
+from weft.dispatcher.fetch_results import Fetched, FetchKind
+from weft.dispatcher.lastmods import Lastmod
 from weft.linkindex.loaded import LoadedPage
 from weft.mgmt.values import BuildLink, Result, WarcPosition
 from weft.model.fetch_error import FetchError
@@ -24,13 +25,13 @@ from weft.reading.outcomes import PageOutcome
 from weft.reading.settings import CRAWL, ReadingSettings
 
 _KINDS: Final = {
-    PageOutcome.PAGE: Kind.PAGE,
-    PageOutcome.LISTING: Kind.LISTING,
-    PageOutcome.OTHER: Kind.OTHER,
-    PageOutcome.SAME: Kind.SAME,
-    PageOutcome.MOVED: Kind.MOVED,
-    PageOutcome.SELF_REDIRECT: Kind.TURNED,
-    PageOutcome.GONE: Kind.GONE,
+    PageOutcome.PAGE: FetchKind.PAGE,
+    PageOutcome.LISTING: FetchKind.LISTING,
+    PageOutcome.OTHER: FetchKind.OTHER,
+    PageOutcome.SAME: FetchKind.SAME,
+    PageOutcome.MOVED: FetchKind.MOVED,
+    PageOutcome.SELF_REDIRECT: FetchKind.SELF_REDIRECT,
+    PageOutcome.GONE: FetchKind.GONE,
 }
 _ERRORS: Final = {PageOutcome.BAD_REDIRECT: FetchError.REDIRECT, PageOutcome.FAILING: FetchError.HTTP}
 
@@ -47,9 +48,9 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     text: str = ""
 
-    def claims(self) -> list[tuple[bytes, bytes, int]]:
-        """(domain, uri, moment) of the pages that changed, according to a sitemap."""
-        return [(each.domain, each.uri, each.lastmod) for each in self.follow if each.lastmod]
+    def lastmods(self) -> list[Lastmod]:
+        """Which pages changed and when, if this is a sitemap that says so."""
+        return [Lastmod(each.domain, each.uri, each.lastmod) for each in self.follow if each.lastmod]
 
 
 class FetchReader:
@@ -79,7 +80,7 @@ class FetchReader:
 
 
 def failed(result: Result, error: str) -> Read:
-    return Read(fetched=_fetched(result, Kind.FAILED, error=str(error), retry_after=result.retry_after))
+    return Read(fetched=_fetched(result, FetchKind.FAILED, error=str(error), retry_after=result.retry_after))
 
 
 def _read_of(result: Result, reading: Reading) -> Read:
@@ -113,5 +114,5 @@ def _location(reading: Reading) -> str:
     return reading.target.url if reading.outcome is PageOutcome.SELF_REDIRECT else reading.target.uri
 
 
-def _fetched(result: Result, kind: Kind, **about: object) -> Fetched:
+def _fetched(result: Result, kind: FetchKind, **about: object) -> Fetched:
     return Fetched(kind=kind, at=result.ended, status=result.status, position=result.position, **about)  # type: ignore[arg-type]

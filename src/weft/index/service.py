@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from weft.clock import Clock
 from weft.config.crawl_sections import DispatcherSettings
-from weft.dispatcher.iterate import Dispatcher, Step
+from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
 from weft.dispatcher.scope import Scope
 from weft.errors import LeaseLost, MgmtError, WeftError
 from weft.index.builder import Builder, Built
@@ -190,7 +190,7 @@ class IndexService:
         began = self._clock.now()
         built = await self._thread.do(lambda: self._built(chunks))
         self._supply.after_round(self._clock.now() - began, built.freshness)
-        self._dispatcher.came(link.uri for chunk in chunks for link in chunk.links)
+        self._dispatcher.fetches_ended(link.uri for chunk in chunks for link in chunk.links)
         self.tally.add(built, len(chunks), self._clock.now())
         self._outstanding = max(0, self._outstanding - built.results)
         self._refused = {str(kind): count for kind, count in self._builder.discovery.refused.items()}
@@ -221,7 +221,7 @@ class IndexService:
         self.tally.given += step.given
         return bool(step.given or step.hidden or step.looked_at)
 
-    def _step(self, room: int) -> Step:
+    def _step(self, room: int) -> DispatchStep:
         return self._dispatcher.step(self._scope, room)
 
     async def _look_at_sites(self) -> None:

@@ -1,4 +1,4 @@
-"""Links that pages name: those in scope become known, once."""
+"""Links that pages name: those in scope become known, each once."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from weft.config.crawl_sections import DispatcherSettings
-from weft.dispatcher.counting import count_again, is_time_to_count
-from weft.dispatcher.parameters.hiding import come_closer, hidden, stand_in
-from weft.dispatcher.parameters.learning import ParameterRound
-from weft.dispatcher.parameters.sampling import is_sampled
-from weft.dispatcher.records import LinkRecord
-from weft.dispatcher.remembered import Remembered
+from weft.dispatcher.link_records import LinkRecord
+from weft.dispatcher.link_round import LinkRound
+from weft.dispatcher.parameters.hidden_links import come_closer, hidden, stand_in
+from weft.dispatcher.parameters.parameter_round import ParameterRound
+from weft.dispatcher.parameters.reduction import is_sampled
 from weft.dispatcher.scope import Scope
+from weft.dispatcher.seen_links import SeenLinks, is_time_to_recount, recount_references
 from weft.dispatcher.traps import trap_after
-from weft.dispatcher.traps.hosts import host_of
-from weft.dispatcher.work import LinkRound
+from weft.dispatcher.traps.host_limits import host_of
 from weft.linkindex.uncollected import uncollected
 from weft.model.domain import Domain, plain_domain
 from weft.model.refusal import Refusal, RefusalKind
@@ -25,7 +24,7 @@ from weft.model.site import Site
 from weft.model.url import PageUrl, Uri
 
 
-class Found(NamedTuple):
+class DiscoveredLink(NamedTuple):
     """A link as a page names it."""
 
     domain: bytes
@@ -44,31 +43,36 @@ class Found(NamedTuple):
 class Discovery:
     """Takes links that were found and puts the unknown ones into a round.
 
-    Those that were seen lately are known without a look into the store.
+    Those that were seen recently are known without reading the store.
     """
 
     def __init__(self, settings: DispatcherSettings, remembered: int = 400_000) -> None:
-        self._settings, self._remembered = settings, Remembered(remembered)
-        self._to_count: dict[tuple[bytes, bytes], None] = {}
+        self._settings, self._seen = settings, SeenLinks(remembered)
+        self._to_recount: dict[tuple[bytes, bytes], None] = {}
         """Links that may have more references by now; the index knows of them when this round is written."""
         self.refused: Counter[RefusalKind] = Counter()
         """How many links were refused, by kind; most have a record, which tells the figures too."""
 
     def offer(
-        self, links: LinkRound, scope: Scope, found: Iterable[Found], now: int, rules: ParameterRound | None = None
+        self,
+        links: LinkRound,
+        scope: Scope,
+        found: Iterable[DiscoveredLink],
+        now: int,
+        rules: ParameterRound | None = None,
     ) -> int:
         """Make unknown links known; returns how many. By the rules some are hidden, and others stand for them."""
-        to_count, self._to_count = self._to_count, {}
+        to_recount, self._to_recount = self._to_recount, {}
         with uncollected():
-            count_again(links, list(to_count))
+            recount_references(links, list(to_recount))
             added, stand_ins = self._add(links, scope, self._wanted(scope, found), now, rules)
             if stand_ins:
                 added += self._add(links, scope, self._wanted(scope, stand_ins), now, None)[0]
         return added
 
     def _add(
-        self, links: LinkRound, scope: Scope, wanted: dict[Found, Site], now: int, rules: ParameterRound | None
-    ) -> tuple[int, list[Found]]:
+        self, links: LinkRound, scope: Scope, wanted: dict[DiscoveredLink, Site], now: int, rules: ParameterRound | None
+    ) -> tuple[int, list[DiscoveredLink]]:
         """How many were added, and the links that stand for those of them that are hidden."""
         places = [(link.domain, link.uri) for link in wanted]
         records = links.read(places)
@@ -78,11 +82,11 @@ class Discovery:
         if rules is not None:
             rules.read(place for place in places if b"?" in place[1])
         added: Counter[bytes] = Counter()
-        stand_ins: list[Found] = []
+        stand_ins: list[DiscoveredLink] = []
         for (link, site), host, record in zip(wanted.items(), hosts, records, strict=True):
             if record is not None:
                 come_closer(links, (link.domain, link.uri), record, link.depth, link.source)
-                self._to_count[link.domain, link.uri] = None
+                self._to_recount[link.domain, link.uri] = None
             elif works[link.domain].links + added[link.domain] >= self._settings.domain_links:
                 self.refused[RefusalKind.LINKS_OF_A_DOMAIN] += 1
             elif site is scope.anywhere and not links.enter(link.domain, self._settings.max_domains):
@@ -93,24 +97,24 @@ class Discovery:
             else:
                 added[link.domain] += 1
                 links.put(link.domain, link.uri, self._record(scope, link, site, now, rules, stand_ins))
-        self._remembered.add(link.uri for link in wanted)
+        self._seen.add(link.uri for link in wanted)
         return added.total(), stand_ins
 
     def forget(self) -> None:
         """A round was not written: nothing of it is known."""
-        self._remembered.forget()
-        self._to_count = {}
+        self._seen.forget()
+        self._to_recount = {}
 
-    def _unseen(self, found: Iterable[Found]) -> Iterable[Found]:
+    def _unseen(self, found: Iterable[DiscoveredLink]) -> Iterable[DiscoveredLink]:
         """Each uri once, by its shortest way, with the number of pages that name it here."""
-        see = self._remembered.see
-        nearest: dict[bytes, Found] = {}
+        see = self._seen.see
+        nearest: dict[bytes, DiscoveredLink] = {}
         times: Counter[bytes] = Counter()
         for link in found:
             uri = link.uri
             if seen := see(uri):
-                if is_time_to_count(seen):
-                    self._to_count[link.domain, uri] = None
+                if is_time_to_recount(seen):
+                    self._to_recount[link.domain, uri] = None
                 continue
             known = nearest.setdefault(uri, link)
             if known is not link:
@@ -121,7 +125,7 @@ class Discovery:
             nearest[uri] = nearest[uri]._replace(references=max(nearest[uri].references, more + 1))
         return nearest.values()
 
-    def _wanted(self, scope: Scope, found: Iterable[Found]) -> dict[Found, Site]:
+    def _wanted(self, scope: Scope, found: Iterable[DiscoveredLink]) -> dict[DiscoveredLink, Site]:
         """Those in scope that were not seen lately, with their sites."""
         unseen = self._unseen(found)
         sites = {link: scope.site_at(link.url, _plain(link.domain)) for link in unseen}
@@ -131,7 +135,13 @@ class Discovery:
         return wanted
 
     def _record(
-        self, scope: Scope, link: Found, site: Site, now: int, rules: ParameterRound | None, stand_ins: list[Found]
+        self,
+        scope: Scope,
+        link: DiscoveredLink,
+        site: Site,
+        now: int,
+        rules: ParameterRound | None,
+        stand_ins: list[DiscoveredLink],
     ) -> LinkRecord:
         page = link.page
         refusal = scope.refusal(site, page, link.depth) or _trap_of(link, now, self._settings)
@@ -154,12 +164,12 @@ class Discovery:
         return hidden(record, reduced)
 
 
-def refusal_of(scope: Scope, link: Found, now: int, settings: DispatcherSettings) -> Refusal | None:
+def refusal_of(scope: Scope, link: DiscoveredLink, now: int, settings: DispatcherSettings) -> Refusal | None:
     """Why a link is not crawled though it may be known; None if it is crawled."""
     return scope.judge(link.page, link.depth).refusal or _trap_of(link, now, settings)
 
 
-def _trap_of(link: Found, now: int, settings: DispatcherSettings) -> Refusal | None:
+def _trap_of(link: DiscoveredLink, now: int, settings: DispatcherSettings) -> Refusal | None:
     """Whether the step to it, from a page of the same host, is one of endlessly many."""
     source, host = link.source.encode(), host_of(link.uri)
     if host_of(source) != host:

@@ -1,24 +1,23 @@
-"""The rules at work when a segment is chosen: links are hidden, samples go with what they are compared to."""
+"""Applies the rules when a segment is chosen: hides links, and sends samples with what they are compared to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from weft.config.crawl_sections import DispatcherSettings
-from weft.dispatcher.parameters.evidence import MOMENT
-from weft.dispatcher.parameters.filtering import Reduced
-from weft.dispatcher.parameters.hiding import HandRules, hidden, make_known, stand_in, sweep
-from weft.dispatcher.parameters.learning import ParameterRound
-from weft.dispatcher.parameters.sampling import is_sampled
-from weft.dispatcher.records import LinkRecord, Place
+from weft.dispatcher.link_records import LinkPhase, LinkRecord
+from weft.dispatcher.link_round import LinkRound
+from weft.dispatcher.parameters.hidden_links import UserRuleChanges, hidden, make_known, stand_in, sweep
+from weft.dispatcher.parameters.parameter_round import ParameterRound
+from weft.dispatcher.parameters.path_evidence import MOMENT
+from weft.dispatcher.parameters.reduction import Reduced, is_sampled
 from weft.dispatcher.scope import Scope
-from weft.dispatcher.work import LinkRound
 from weft.linkindex.cells import Cells
 from weft.model.url import PageUrl
 from weft.store.api import Reader
 
 
-class Filtering:
+class SegmentFilter:
     """One step's view of the rules; it changes records in the step's round."""
 
     def __init__(self, reader: Reader, links: LinkRound, settings: DispatcherSettings, scope: Scope, now: int) -> None:
@@ -32,12 +31,12 @@ class Filtering:
         return self._swept.looked_at
 
     def prepare(self, domain: bytes, uris: Iterable[bytes]) -> None:
-        """Have the evidence for a whole segment at hand."""
+        """Read the evidence for a whole segment at once."""
         if self._settings.learn_parameters:
             self._rules.read((domain, uri) for uri in uris if b"?" in uri)
 
     def hides(self, domain: bytes, page: PageUrl, record: LinkRecord) -> bool:
-        """Hide a link that another one stands for; a sample goes once all the same."""
+        """Hide a link if another one is fetched in its place; a sample is fetched once all the same."""
         if not self._settings.learn_parameters:
             return False
         reduced = stand_in(self._rules, self._scope, domain, page, record.depth)
@@ -60,8 +59,8 @@ class Filtering:
             return None
         other = reduced.page.uri.encode()
         record = self._links.read([(domain, other)])[0]
-        is_old = record is not None and record.place is Place.DUE and self._now - record.fetched > MOMENT
+        is_old = record is not None and record.phase is LinkPhase.DUE and self._now - record.fetched > MOMENT
         return (other, record) if record is not None and is_old else None
 
-    def cells(self, by_hand: HandRules) -> Cells:
-        return {**self._swept.cells, **self._rules.cells(), **by_hand.changes(self._scope)}
+    def cells(self, user_rules: UserRuleChanges) -> Cells:
+        return {**self._swept.cells, **self._rules.cells(), **user_rules.changes(self._scope)}

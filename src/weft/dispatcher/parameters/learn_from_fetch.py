@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from weft.dispatcher.parameters.evidence import Observation
-from weft.dispatcher.parameters.learning import ParameterRound
+from weft.dispatcher.fetch_results import Fetched, FetchKind
+from weft.dispatcher.link_records import LinkRecord
+from weft.dispatcher.link_round import LinkRound
+from weft.dispatcher.parameters.parameter_round import ParameterRound
+from weft.dispatcher.parameters.path_evidence import Observation
 from weft.dispatcher.parameters.query import LONGEST_QUERY, name_of, normal_form, query_of, tokens_of, with_query
-from weft.dispatcher.records import LinkRecord
-from weft.dispatcher.results import Fetched, Kind
-from weft.dispatcher.work import LinkRound
 from weft.model.url import identity_of
 
 _FAILURES: Final = 3
@@ -18,15 +18,17 @@ _NAMES: Final = 12
 """Parameters of one query that are looked at each by itself."""
 
 
-def take_result(
+def learn_from_fetch(
     rules: ParameterRound, links: LinkRound, place: tuple[bytes, bytes], after: LinkRecord, fetched: Fetched
 ) -> None:
     """Learn from one fetch, whose record is `after` it; only pages with a real text teach anything."""
     domain, uri = place[0], place[1].decode()
-    is_page = fetched.kind in (Kind.PAGE, Kind.SAME) and after.fetched == fetched.at
-    if is_page and after.fingerprint and (200 <= fetched.status < 300 or fetched.kind is Kind.SAME):
+    is_page = fetched.kind in (FetchKind.PAGE, FetchKind.SAME) and after.fetched == fetched.at
+    if is_page and after.fingerprint and (200 <= fetched.status < 300 or fetched.kind is FetchKind.SAME):
         rules.learn(domain, uri, after.fingerprint, fetched.at, _simpler(rules, links, domain, after.url))
-    elif fetched.kind is not Kind.TURNED and (fetched.kind is not Kind.FAILED or after.failures >= _FAILURES):
+    elif fetched.kind is not FetchKind.SELF_REDIRECT and (
+        fetched.kind is not FetchKind.FAILED or after.failures >= _FAILURES
+    ):
         rules.learn_nothing(domain, uri, fetched.at)
 
 

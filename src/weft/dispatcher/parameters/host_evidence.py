@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from weft.dispatcher.parameters.evidence import DIFFERING, Finding, PathEvidence
+from weft.dispatcher.parameters.path_evidence import DIFFERING, Finding, PathEvidence
 from weft.dispatcher.parameters.query import Names, Values, short_hash, simplest
 
 SOFT_PATHS: Final = 4

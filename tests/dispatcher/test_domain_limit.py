@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support.dispatcher_world import RULES, CrawlWorld, place_of
 from weft.config.crawl_sections import DispatcherSettings
-from weft.dispatcher import entered
-from weft.dispatcher.records import Place
+from weft.dispatcher import domain_limit
+from weft.dispatcher.link_records import LinkPhase
 from weft.model.refusal import Refusal, RefusalKind
 from weft.model.site import Site
 
@@ -21,11 +21,13 @@ def domains(urls: set[str]) -> set[bytes]:
 def test_so_many_domains_are_entered_and_the_rest_is_counted_and_told() -> None:
     crawl = CrawlWorld(SETTINGS, ANY)
     crawl.crawl("https://a.com/", *OTHERS)
-    assert domains(crawl.urls(Place.NEW)) == {b"com.s0", b"com.s1", b"com.s2"}
+    assert domains(crawl.urls(LinkPhase.NEW)) == {b"com.s0", b"com.s1", b"com.s2"}
     assert crawl.discovery.refused[RefusalKind.DOMAINS] == 12
-    told = entered.refusal(crawl.store, crawl.scope, RULES.identify("https://s3.com/"), 3)
+    told = domain_limit.domain_limit_refusal(crawl.store, crawl.scope, RULES.identify("https://s3.com/"), 3)
     assert told == Refusal(RefusalKind.DOMAINS, "3 were entered, which are all that a crawl of any scope may enter")
-    assert entered.refusal(crawl.store, crawl.scope, RULES.identify("https://s2.com/other"), 3) is None
+    assert (
+        domain_limit.domain_limit_refusal(crawl.store, crawl.scope, RULES.identify("https://s2.com/other"), 3) is None
+    )
 
 
 def test_the_count_survives_a_start_and_rounds() -> None:
@@ -34,15 +36,15 @@ def test_the_count_survives_a_start_and_rounds() -> None:
         crawl.crawl(f"https://s{n}.com/", f"https://s{n}.com/more")
         crawl.start()
     crawl.settle()
-    assert entered.entered_count(crawl.store) == 3
-    assert crawl.urls(Place.GIVEN) == {f"https://s{n}.com/more" for n in range(3)}
+    assert domain_limit.entered_count(crawl.store) == 3
+    assert crawl.urls(LinkPhase.GIVEN) == {f"https://s{n}.com/more" for n in range(3)}
 
 
 def test_sites_that_were_named_are_not_counted() -> None:
     crawl = CrawlWorld(SETTINGS, ANY, Site(name="s0.com"), Site(name="s1.com", scope="domains"))
     crawl.crawl("https://a.com/", *OTHERS)
-    assert domains(crawl.urls(Place.NEW)) == {b"com.s%d" % n for n in range(5)}
-    assert entered.refusal(crawl.store, crawl.scope, RULES.identify("https://s1.com/x"), 3) is None
+    assert domains(crawl.urls(LinkPhase.NEW)) == {b"com.s%d" % n for n in range(5)}
+    assert domain_limit.domain_limit_refusal(crawl.store, crawl.scope, RULES.identify("https://s1.com/x"), 3) is None
 
 
 def test_when_more_may_be_entered_those_that_were_refused_are() -> None:
@@ -52,12 +54,12 @@ def test_when_more_may_be_entered_those_that_were_refused_are() -> None:
     crawl.settings = DispatcherSettings(max_domains=5)
     crawl.start()
     crawl.settle()
-    assert len(domains(crawl.urls(Place.GIVEN))) == 5
-    assert entered.entered_count(crawl.store) == 5
+    assert len(domains(crawl.urls(LinkPhase.GIVEN))) == 5
+    assert domain_limit.entered_count(crawl.store) == 5
 
 
 def test_without_any_scope_nothing_is_counted() -> None:
     crawl = CrawlWorld(SETTINGS, *(Site(name=f"s{n}.com") for n in range(9)))
     crawl.crawl("https://a.com/", *OTHERS)
-    assert len(domains(crawl.urls(Place.NEW))) == 9
-    assert entered.entered_count(crawl.store) == 0
+    assert len(domains(crawl.urls(LinkPhase.NEW))) == 9
+    assert domain_limit.entered_count(crawl.store) == 0

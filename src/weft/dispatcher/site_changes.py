@@ -1,10 +1,10 @@
-"""What the user had said about sites when it was last looked at, and what there is to look at since.
+"""Notices that the settings of sites changed, and queues the domains that must be reconsidered because of it.
 
-c:  said:<site>             a hash of what was said; of no site: of the settings
-    all:<what>              every domain is to be looked at; the one to go on with
-    look:<what><domain>     a domain is to be looked at; where to go on
+c:  said:<site>             a hash of the site's settings; under an empty name, of the dispatcher's own settings
+    all:<what>              every domain must be reconsidered; the value is the domain to continue with
+    look:<what><domain>     this domain must be reconsidered; the value is where to continue
 
-<what> is `l`, links that are hidden, or `r`, references that may never have become links.
+<what> is `l`, hidden links, or `r`, references that may never have become links.
 """
 
 from __future__ import annotations
@@ -26,45 +26,45 @@ from weft.store.api import Reader
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
 
-ROW, SAID, ALL, LOOK = b"c:", b"said", b"all", b"look"
+ROW, SEEN, ALL_DOMAINS, ONE_DOMAIN = b"c:", b"said", b"all", b"look"
 HIDDEN, REFERENCED = b"l", b"r"
 SITES_A_STEP: Final = 1000
-"""Sites that changed, of which one step takes note."""
+"""Changed sites that one step handles."""
 
 _SETTINGS: Final = ""
 _SCHEDULE: Final = ("refresh", "segment", "outstanding", "learn", "rule")
-"""How the names of settings begin that do not say which links are crawled at all."""
+"""Settings whose names begin like this do not decide which links are crawled at all."""
 
 
-class Said:
-    """Notices that something else is said, once, and makes tasks of it. Kills cost nothing: notes and tasks are one
-    batch."""
+class SiteChanges:
+    """Compares the sites with their stored hashes. New hashes and tasks are written in one batch, so a crash loses
+    neither."""
 
     def __init__(self, reader: Reader, settings: DispatcherSettings) -> None:
         self._reader, self._settings = reader, _digest_of_settings(settings)
         self._known: dict[str, bytes] | None = None
-        self._heard: Scope | None = None
+        self._handled: Scope | None = None
 
-    def changes(self, scope: Scope) -> Cells:
-        """The notes and tasks to write, for some of the sites that changed."""
-        if scope is self._heard:
+    def cells(self, scope: Scope) -> Cells:
+        """The hashes and tasks to write, for some of the sites that changed."""
+        if scope is self._handled:
             return {}
-        known = self._noted()
+        known = self._stored()
         now = {_SETTINGS: self._settings, **{site.name: _digest(site) for site in scope.sites}}
         for_all = {_SETTINGS, ANYWHERE, *(site.name for site in scope.sites if site.scope == "any")}
         changed = list(islice((name for name in now if known.get(name) != now[name]), SITES_A_STEP))
         cells: Cells = {}
         for name in changed:
             known[name] = now[name]
-            cells[key(SAID, name.encode())] = now[name]
+            cells[key(SEEN, name.encode())] = now[name]
             cells.update(_tasks(name, for_all))
         if len(changed) < SITES_A_STEP:
-            self._heard = scope
+            self._handled = scope
         return cells
 
-    def _noted(self) -> dict[str, bytes]:
+    def _stored(self) -> dict[str, bytes]:
         if self._known is None:
-            stored = self._reader.scan(Table.LINKS, ROW, SAID)
+            stored = self._reader.scan(Table.LINKS, ROW, SEEN)
             self._known = {cell.qualifier.decode(): cell.value for cell in stored}
         return self._known
 
@@ -75,14 +75,14 @@ def key(family: bytes, qualifier: bytes) -> bytes:
 
 def _tasks(name: str, for_all: set[str]) -> Cells:
     if name in for_all:
-        return {key(ALL, what): b"" for what in (HIDDEN, REFERENCED)}
+        return {key(ALL_DOMAINS, what): b"" for what in (HIDDEN, REFERENCED)}
     domain = reversed_domain(domain_of_host(name)).encode()
-    return {key(LOOK, what + domain): b"" for what in (HIDDEN, REFERENCED)}
+    return {key(ONE_DOMAIN, what + domain): b"" for what in (HIDDEN, REFERENCED)}
 
 
 def _digest(site: Site) -> bytes:
-    heard = [site.scope, site.is_excluded, *site.settings.of(Affects.SCOPE)]
-    return blake2b(msgspec.json.encode(heard), digest_size=16).digest()
+    relevant = [site.scope, site.is_excluded, *site.settings.of(Affects.SCOPE)]
+    return blake2b(msgspec.json.encode(relevant), digest_size=16).digest()
 
 
 def _digest_of_settings(settings: DispatcherSettings) -> bytes:

@@ -1,10 +1,12 @@
-"""What a link reduces to by the rules of its path, its host and its site."""
+"""What a link reduces to by the rules of its path and its host and by the settings of its site."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from weft.dispatcher.parameters.host_evidence import Pair, is_full
+from weft.dispatcher.parameters.parameter_rules import ParameterRule, Reach
 from weft.dispatcher.parameters.query import (
     LONGEST_QUERY,
     SPELLING,
@@ -16,22 +18,22 @@ from weft.dispatcher.parameters.query import (
     normal_query,
     others_of,
     query_of,
+    short_hash,
     tokens_of,
     values_of,
     with_query,
 )
-from weft.dispatcher.parameters.rules import Reach, Rule
-from weft.dispatcher.parameters.votes import Pair, is_full
 from weft.model.refusal import Refusal, RefusalKind
 from weft.model.site import Site
 from weft.model.url import PageUrl
 
+_SAMPLE_PARTS: Final = 100_000
 _STEPS: Final = 24
 """More than the parameters of a query: each step leaves a simpler one."""
 
 
-class ByHand(NamedTuple):
-    """What the user said about the parameters of a site; a name that ends in `*` means all that begin so."""
+class UserRules(NamedTuple):
+    """The parameter settings of a site; a name that ends in `*` means all names that begin like it."""
 
     keep: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
@@ -44,28 +46,28 @@ class ByHand(NamedTuple):
 
 
 class RuleSet(NamedTuple):
-    """All rules that may speak of one path."""
+    """All rules that may apply to one path."""
 
-    path: dict[Names, list[Rule]]
-    host: dict[Names, list[Rule]]
+    path: dict[Names, list[ParameterRule]]
+    host: dict[Names, list[ParameterRule]]
     differing: dict[Names, frozenset[Pair]]
     """Values that matter on this path, whatever other paths say."""
     broken: frozenset[str | None]
-    by_hand: ByHand = ByHand()
+    user_rules: UserRules = UserRules()
 
     def __bool__(self) -> bool:
-        return bool(self.path or self.host or self.by_hand.drop)
+        return bool(self.path or self.host or self.user_rules.drop)
 
-    def of(self, names: Names) -> list[Rule]:
-        if self.by_hand.keeps(names):
+    def of(self, names: Names) -> list[ParameterRule]:
+        if self.user_rules.keeps(names):
             return []
         against = self.differing.get(names, frozenset())
         host = [rule for rule in self.host.get(names, []) if not _is_opposed(rule, against)]
         return [*self.path.get(names, []), *host]
 
 
-def _is_opposed(rule: Rule, against: frozenset[Pair]) -> bool:
-    """Whether a path says otherwise than its host, or may have said so and been cut short."""
+def _is_opposed(rule: ParameterRule, against: frozenset[Pair]) -> bool:
+    """Whether the evidence of a path contradicts its host, or may have done so before it was cut short."""
     if rule.values is None:
         return bool(against)
     pairs = [tuple(sorted((value, rule.stands))) for value in rule.values]
@@ -76,7 +78,7 @@ class Reduced(NamedTuple):
     """The page that stands for a link, and the rules that say so."""
 
     page: PageUrl
-    rules: list[Rule]
+    rules: list[ParameterRule]
 
     @property
     def refusal(self) -> Refusal:
@@ -88,10 +90,10 @@ class Reduced(NamedTuple):
         return max(rule.doubt for rule in self.rules)
 
 
-def by_hand(site: Site | None) -> ByHand:
+def user_rules(site: Site | None) -> UserRules:
     if site is None:
-        return ByHand()
-    return ByHand(site.settings.keep_parameters or (), site.settings.drop_parameters or ())
+        return UserRules()
+    return UserRules(site.settings.keep_parameters or (), site.settings.drop_parameters or ())
 
 
 def reduce(page: PageUrl, rules: RuleSet) -> Reduced | None:
@@ -99,7 +101,7 @@ def reduce(page: PageUrl, rules: RuleSet) -> Reduced | None:
     query = query_of(page.uri)
     if query is None or len(query) > LONGEST_QUERY or not rules:
         return None
-    tokens, used = _without_dropped(tokens_of(query), page, rules.by_hand)
+    tokens, used = _without_dropped(tokens_of(query), page, rules.user_rules)
     candidates = {*rules.host, *rules.path} - {SPELLING}
     for _ in range(_STEPS):
         step = _step(tokens, sorted(candidates, key=lambda names: (-len(names), names)), rules)
@@ -114,13 +116,21 @@ def reduce(page: PageUrl, rules: RuleSet) -> Reduced | None:
     return Reduced(with_query(page.url, short), used)
 
 
-def _without_dropped(tokens: list[str], page: PageUrl, said: ByHand) -> tuple[list[str], list[Rule]]:
-    dropped = sorted({name_of(token) for token in tokens if said.drops(name_of(token))})
-    rules = [Rule(Reach.HAND, page.uri.partition("/")[0], (name,), None, ()) for name in dropped]
+def is_sampled(uri: str, percent: float, doubt: int = 1) -> bool:
+    """Whether a link is fetched although it reduces to another, to see whether the rules still hold.
+
+    Always the same links, so that asking again fetches no more of them.
+    """
+    return short_hash("sample:" + uri) % _SAMPLE_PARTS < percent * doubt * _SAMPLE_PARTS / 100
+
+
+def _without_dropped(tokens: list[str], page: PageUrl, user_rules: UserRules) -> tuple[list[str], list[ParameterRule]]:
+    dropped = sorted({name_of(token) for token in tokens if user_rules.drops(name_of(token))})
+    rules = [ParameterRule(Reach.USER, page.uri.partition("/")[0], (name,), None, ()) for name in dropped]
     return [token for token in tokens if name_of(token) not in dropped], rules
 
 
-def _step(tokens: list[str], candidates: Iterable[Names], rules: RuleSet) -> tuple[list[str], Rule] | None:
+def _step(tokens: list[str], candidates: Iterable[Names], rules: RuleSet) -> tuple[list[str], ParameterRule] | None:
     """The tokens after the first rule that holds."""
     form = normal_form("&".join(tokens))
     for names in candidates:
@@ -130,7 +140,7 @@ def _step(tokens: list[str], candidates: Iterable[Names], rules: RuleSet) -> tup
         values, context = values_of(form, names), context_of(others)
         covering = (rule for rule in rules.of(names) if rule.covers(values, context, others))
         rule = next(covering, None)
-        # The first that speaks of it decides; where it already has the value that stands, no other may change that.
+        # The first rule that applies decides; where its value is already in place, no other may change it.
         if rule is not None and rule.stands != values:
             return _replaced(tokens, names, rule.stands), rule
     return None
@@ -149,7 +159,9 @@ def _replaced(tokens: Sequence[str], names: Names, stands: Values) -> list[str]:
     return kept
 
 
-def _spelt(query: str, tokens: list[str], rules: RuleSet, *, has_changed: bool) -> tuple[str | None, list[Rule]]:
+def _spelt(
+    query: str, tokens: list[str], rules: RuleSet, *, has_changed: bool
+) -> tuple[str | None, list[ParameterRule]]:
     """The query of these tokens, by the rules for its spelling if there are any."""
     as_written = "&".join(tokens) or None if has_changed else query
     form = normal_form(as_written)

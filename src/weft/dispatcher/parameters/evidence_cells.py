@@ -3,8 +3,8 @@
 l:<domain>  evidence:p<path>           what was seen on a path
             evidence:h<host>           what its paths say together
             rule:<rule>                when a rule was learned, and what it saved
-r:          sweep:<domain>\\0<prefix>   hidden links to look at again, and how far that got
-            hand:<site>                what the user had said when it was last looked at
+r:          sweep:<domain>\\0<prefix>   hidden links to reconsider, and how far that got
+            hand:<site>                the site's parameter settings when they were last compared
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Final
 
 import msgspec
 
-from weft.dispatcher.parameters.evidence import PathEvidence
-from weft.dispatcher.parameters.rules import Rule
-from weft.dispatcher.parameters.votes import HostEvidence
-from weft.dispatcher.records import DOMAIN_ROW
+from weft.dispatcher.link_records import DOMAIN_ROW
+from weft.dispatcher.parameters.host_evidence import HostEvidence
+from weft.dispatcher.parameters.parameter_rules import ParameterRule
+from weft.dispatcher.parameters.path_evidence import PathEvidence
 from weft.store.api import Column
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
 
-EVIDENCE, RULE, SWEEP, HAND = b"evidence", b"rule", b"sweep", b"hand"
+EVIDENCE, RULE, SWEEP, USER_RULES = b"evidence", b"rule", b"sweep", b"hand"
 PATH, HOST = b"p", b"h"
 TASK_ROW: Final = b"r:"
 _END: Final = b"\0"
 
 
 class RuleRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is told of a rule beside what the evidence says. Moments are milliseconds, 0 for never."""
+    """What is kept of a rule apart from its evidence. Moments are milliseconds since 1970, 0 for never."""
 
     learned: int = 0
     dropped: int = 0
@@ -51,7 +51,7 @@ def host_column(domain: bytes, host: str) -> Column:
     return Column(DOMAIN_ROW + domain, EVIDENCE, HOST + host.encode())
 
 
-def rule_column(domain: bytes, rule: Rule) -> Column:
+def rule_column(domain: bytes, rule: ParameterRule) -> Column:
     values = [] if rule.values is None else ["&".join(value) for value in sorted(rule.values)]
     name = "\0".join([rule.reach.value, rule.where, "&".join(rule.names), *values])
     return Column(DOMAIN_ROW + domain, RULE, name.encode())
@@ -67,8 +67,8 @@ def split_sweep(qualifier: bytes) -> tuple[bytes, bytes]:
     return domain, prefix
 
 
-def hand_column(site: str) -> Column:
-    return Column(TASK_ROW, HAND, site.encode())
+def user_rules_column(site: str) -> Column:
+    return Column(TASK_ROW, USER_RULES, site.encode())
 
 
 def key_of(column: Column) -> bytes:

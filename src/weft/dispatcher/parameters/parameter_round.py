@@ -9,22 +9,22 @@ from enum import Enum, auto
 import msgspec
 
 from weft.config.crawl_sections import DispatcherSettings
-from weft.dispatcher.parameters import storage
-from weft.dispatcher.parameters.evidence import Observation, PathEvidence, break_off, observe
-from weft.dispatcher.parameters.filtering import ByHand, Reduced, RuleSet, reduce
+from weft.dispatcher.parameters import evidence_cells
+from weft.dispatcher.parameters.host_evidence import PATHS, HostEvidence, Pair, cast, seen_text
+from weft.dispatcher.parameters.parameter_rules import ParameterRule, contradictions, rules_of_host, rules_of_path
+from weft.dispatcher.parameters.path_evidence import Observation, PathEvidence, break_off, observe
 from weft.dispatcher.parameters.query import LONGEST_QUERY, Names, host_of, path_of, query_of
-from weft.dispatcher.parameters.rules import Rule, contradictions, rules_of_host, rules_of_path
-from weft.dispatcher.parameters.votes import PATHS, HostEvidence, Pair, cast, seen_text
+from weft.dispatcher.parameters.reduction import Reduced, RuleSet, UserRules, reduce
 from weft.linkindex.cells import Cells
 from weft.model.url import PageUrl
 from weft.store.api import Column, Reader
 from weft.store.tables import Table
 
-Place = tuple[bytes, str]
+PathOrHost = tuple[bytes, str]
 """A domain, and a path or host of it."""
 
 
-class Fate(Enum):
+class RuleChange(Enum):
     """What became of a rule in a round."""
 
     LEARNED = auto()
@@ -33,7 +33,7 @@ class Fate(Enum):
     DROPPED = auto()
 
 
-Fates = dict[Column, tuple[Fate, str]]
+RuleChanges = dict[Column, tuple[RuleChange, str]]
 """With the rule's text."""
 
 
@@ -42,29 +42,31 @@ class ParameterRound:
 
     def __init__(self, reader: Reader, settings: DispatcherSettings) -> None:
         self._reader, self._settings = reader, settings
-        self._paths_before: dict[Place, PathEvidence | None] = {}
-        self._hosts_before: dict[Place, HostEvidence | None] = {}
-        self._paths: dict[Place, PathEvidence] = {}
-        self._hosts: dict[Place, HostEvidence] = {}
-        self._host_rules: dict[Place, dict[Names, list[Rule]]] = {}
-        self._path_rules: dict[Place, dict[Names, list[Rule]]] = {}
-        self._differing: dict[Place, dict[Names, frozenset[Pair]]] = {}
-        self._saved: Counter[tuple[bytes, Rule]] = Counter()
+        self._paths_before: dict[PathOrHost, PathEvidence | None] = {}
+        self._hosts_before: dict[PathOrHost, HostEvidence | None] = {}
+        self._paths: dict[PathOrHost, PathEvidence] = {}
+        self._hosts: dict[PathOrHost, HostEvidence] = {}
+        self._host_rules: dict[PathOrHost, dict[Names, list[ParameterRule]]] = {}
+        self._path_rules: dict[PathOrHost, dict[Names, list[ParameterRule]]] = {}
+        self._differing: dict[PathOrHost, dict[Names, frozenset[Pair]]] = {}
+        self._saved: Counter[tuple[bytes, ParameterRule]] = Counter()
         self._now = 0
 
     def read(self, links: Iterable[tuple[bytes, bytes]]) -> None:
         """Have the evidence at hand that concerns these (domain, uri), with one look into the store."""
         self._fetch({(domain, path_of(uri.decode())) for domain, uri in links})
 
-    def _fetch(self, places: set[Place]) -> None:
+    def _fetch(self, places: set[PathOrHost]) -> None:
         paths = [place for place in places if place not in self._paths_before]
         hosts = list({(domain, host_of(path)) for domain, path in paths} - self._hosts_before.keys())
-        columns = [storage.path_column(*place) for place in paths] + [storage.host_column(*place) for place in hosts]
+        columns = [evidence_cells.path_column(*place) for place in paths] + [
+            evidence_cells.host_column(*place) for place in hosts
+        ]
         cells = self._reader.get(Table.LINKS, columns) if columns else []
         for place, cell in zip(paths, cells[: len(paths)], strict=True):
-            self._paths_before[place] = storage.decode_path(cell.value) if cell else None
+            self._paths_before[place] = evidence_cells.decode_path(cell.value) if cell else None
         for place, cell in zip(hosts, cells[len(paths) :], strict=True):
-            self._hosts_before[place] = storage.decode_host(cell.value) if cell else None
+            self._hosts_before[place] = evidence_cells.decode_host(cell.value) if cell else None
 
     def path(self, domain: bytes, path: str) -> PathEvidence | None:
         place = domain, path
@@ -121,24 +123,24 @@ class ParameterRound:
             self._hosts[domain, name] = host
             self._host_rules.pop((domain, name), None)
 
-    def reduce(self, domain: bytes, page: PageUrl, by_hand: ByHand = ByHand()) -> Reduced | None:  # noqa: B008 - cannot change
+    def reduce(self, domain: bytes, page: PageUrl, user_rules: UserRules = UserRules()) -> Reduced | None:  # noqa: B008 - cannot change
         """What a link reduces to as far as is known in this round."""
         if "?" not in page.uri:
             return None
-        return reduce(page, self.rules_for(domain, path_of(page.uri), by_hand))
+        return reduce(page, self.rules_for(domain, path_of(page.uri), user_rules))
 
-    def rules_for(self, domain: bytes, path: str, by_hand: ByHand = ByHand()) -> RuleSet:  # noqa: B008 - cannot change
+    def rules_for(self, domain: bytes, path: str, user_rules: UserRules = UserRules()) -> RuleSet:  # noqa: B008 - cannot change
         evidence = self.path(domain, path)
         host = self._rules_of_host(domain, host_of(path))
         if evidence is None:
-            return RuleSet({}, host, {}, frozenset(), by_hand)
+            return RuleSet({}, host, {}, frozenset(), user_rules)
         place = domain, path
         if place not in self._differing:
             self._differing[place] = contradictions(evidence)
         broken = frozenset(evidence.broken)
-        return RuleSet(self._rules_of_path(domain, path), host, self._differing[place], broken, by_hand)
+        return RuleSet(self._rules_of_path(domain, path), host, self._differing[place], broken, user_rules)
 
-    def _rules_of_path(self, domain: bytes, path: str) -> dict[Names, list[Rule]]:
+    def _rules_of_path(self, domain: bytes, path: str) -> dict[Names, list[ParameterRule]]:
         place = domain, path
         if place not in self._path_rules:
             soft = self.host(domain, host_of(path)).soft
@@ -146,7 +148,7 @@ class ParameterRound:
             self._path_rules[place] = rules_of_path(path, evidence, soft, self._settings)
         return self._path_rules[place]
 
-    def _rules_of_host(self, domain: bytes, host: str) -> dict[Names, list[Rule]]:
+    def _rules_of_host(self, domain: bytes, host: str) -> dict[Names, list[ParameterRule]]:
         place = domain, host
         if place not in self._host_rules:
             self._host_rules[place] = rules_of_host(host, self.host(domain, host), self._settings)
@@ -159,18 +161,18 @@ class ParameterRound:
 
     def cells(self) -> Cells:
         cells: Cells = {}
-        fates: Fates = {}
+        fates: RuleChanges = {}
         for place, path_after in self._paths.items():
             if path_after != self._paths_before[place]:
-                cells[storage.key_of(storage.path_column(*place))] = storage.encode(path_after)
+                cells[evidence_cells.key_of(evidence_cells.path_column(*place))] = evidence_cells.encode(path_after)
                 self._follow_path(place, path_after, cells, fates)
         for place, host_after in self._hosts.items():
             if host_after != self._hosts_before.get(place):
-                cells[storage.key_of(storage.host_column(*place))] = storage.encode(host_after)
+                cells[evidence_cells.key_of(evidence_cells.host_column(*place))] = evidence_cells.encode(host_after)
                 self._follow_host(place, cells, fates)
         return {**cells, **self._told(fates)}
 
-    def _follow_path(self, place: Place, after: PathEvidence, cells: Cells, fates: Fates) -> None:
+    def _follow_path(self, place: PathOrHost, after: PathEvidence, cells: Cells, fates: RuleChanges) -> None:
         domain, path = place
         before = self._paths_before[place] or PathEvidence()
         soft = (self._hosts_before.get((domain, host_of(path))) or HostEvidence()).soft
@@ -180,62 +182,64 @@ class ParameterRound:
         blocked = contradictions(after) != contradictions(before) or set(after.broken) - set(before.broken)
         host_rules = self._rules_of_host(domain, host_of(path))
         if _has_lost(old, new) or (blocked and (old or host_rules)):
-            cells[storage.key_of(storage.sweep_column(domain, path.encode() + b"?"))] = b""
+            cells[evidence_cells.key_of(evidence_cells.sweep_column(domain, path.encode() + b"?"))] = b""
 
-    def _follow_host(self, place: Place, cells: Cells, fates: Fates) -> None:
+    def _follow_host(self, place: PathOrHost, cells: Cells, fates: RuleChanges) -> None:
         domain, host = place
         before = self._hosts_before.get(place) or HostEvidence()
         old = _flat(rules_of_host(host, before, self._settings))
         new = _flat(self._rules_of_host(domain, host))
         _note(domain, old, new, fates)
         if _has_lost(old, new) or before.soft != self._hosts[place].soft:
-            cells[storage.key_of(storage.sweep_column(domain, host.encode() + b"/"))] = b""
+            cells[evidence_cells.key_of(evidence_cells.sweep_column(domain, host.encode() + b"/"))] = b""
 
-    def _told(self, fates: Fates) -> Cells:
+    def _told(self, fates: RuleChanges) -> Cells:
         """The records of rules that came, went or saved something."""
         saved: Counter[Column] = Counter()
         for (domain, rule), count in self._saved.items():
-            saved[storage.rule_column(domain, rule)] += count
+            saved[evidence_cells.rule_column(domain, rule)] += count
         columns = list(dict.fromkeys([*fates, *saved]))
         known = self._reader.get(Table.LINKS, columns) if columns else []
         cells: Cells = {}
         for column, cell in zip(columns, known, strict=True):
-            record = storage.decode_rule(cell.value) if cell else storage.RuleRecord()
+            record = evidence_cells.decode_rule(cell.value) if cell else evidence_cells.RuleRecord()
             after = _after(record, fates[column], self._now) if column in fates else record
             if after is not None:
                 after = msgspec.structs.replace(after, saved=after.saved + saved[column])
-            cells[storage.key_of(column)] = storage.encode(after) if after is not None else None
+            cells[evidence_cells.key_of(column)] = evidence_cells.encode(after) if after is not None else None
         return cells
 
 
-def _flat(rules: dict[Names, list[Rule]]) -> list[Rule]:
+def _flat(rules: dict[Names, list[ParameterRule]]) -> list[ParameterRule]:
     return [rule for each in rules.values() for rule in each]
 
 
-def _note(domain: bytes, old: list[Rule], new: list[Rule], fates: Fates) -> None:
-    was = {storage.rule_column(domain, rule): rule for rule in old}
-    now = {storage.rule_column(domain, rule): rule for rule in new}
+def _note(domain: bytes, old: list[ParameterRule], new: list[ParameterRule], fates: RuleChanges) -> None:
+    was = {evidence_cells.rule_column(domain, rule): rule for rule in old}
+    now = {evidence_cells.rule_column(domain, rule): rule for rule in new}
     for column in now.keys() - was.keys():
-        fates[column] = Fate.LEARNED, now[column].text
+        fates[column] = RuleChange.LEARNED, now[column].text
     for column in was.keys() - now.keys():
         is_covered = any(_covers(rule, was[column]) for rule in new)
-        fates[column] = Fate.REPLACED if is_covered else Fate.DROPPED, was[column].text
+        fates[column] = RuleChange.REPLACED if is_covered else RuleChange.DROPPED, was[column].text
 
 
-def _after(record: storage.RuleRecord, fate: tuple[Fate, str], at: int) -> storage.RuleRecord | None:
-    if fate[0] is Fate.REPLACED:
+def _after(
+    record: evidence_cells.RuleRecord, fate: tuple[RuleChange, str], at: int
+) -> evidence_cells.RuleRecord | None:
+    if fate[0] is RuleChange.REPLACED:
         return None
-    if fate[0] is Fate.LEARNED:
-        return storage.RuleRecord(learned=at, saved=record.saved, text=fate[1])
+    if fate[0] is RuleChange.LEARNED:
+        return evidence_cells.RuleRecord(learned=at, saved=record.saved, text=fate[1])
     return msgspec.structs.replace(record, dropped=at, text=fate[1])
 
 
-def _has_lost(old: list[Rule], new: list[Rule]) -> bool:
+def _has_lost(old: list[ParameterRule], new: list[ParameterRule]) -> bool:
     """Whether something that a rule said is said by none now."""
     return any(not any(_covers(each, rule) for each in new) for rule in old)
 
 
-def _covers(new: Rule, old: Rule) -> bool:
+def _covers(new: ParameterRule, old: ParameterRule) -> bool:
     if (new.names, new.stands) != (old.names, old.stands) or not new.beside >= old.beside:
         return False
     has_values = new.values is None or (old.values is not None and new.values >= old.values)

@@ -1,21 +1,21 @@
-"""One round of changes to the links: records before and after, and everything that follows from the difference."""
+"""One round of changes to links: the records before and after, and every cell that follows from the difference."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
-from weft.dispatcher.entered import EnteredDomains
-from weft.dispatcher.records import (
+from weft.dispatcher.domain_limit import DomainLimit
+from weft.dispatcher.link_records import (
     DOMAIN_ROW,
     DUE,
     NEW,
     DomainWork,
+    LinkPhase,
     LinkRecord,
-    Place,
     decode_record,
     decode_work,
     encode_record,
@@ -30,10 +30,9 @@ from weft.dispatcher.records import (
     work_column,
     work_key,
 )
-from weft.dispatcher.traps.hosts import HostCounts
+from weft.dispatcher.traps.host_limits import HostLimits
 from weft.linkindex.cells import Cells
 from weft.linkindex.keys import uri_info_column
-from weft.linkindex.near import near_cells
 from weft.linkindex.records import UriInfo
 from weft.store.api import Reader
 from weft.store.tables import Table
@@ -41,18 +40,25 @@ from weft.store.tables import Table
 _FAMILIES: Final = (NEW, DUE)
 
 
-class LinkRound:
-    """Reads records, takes their after-images, and gives the cells of one atomic batch.
+class ChangedLink(NamedTuple):
+    domain: bytes
+    uri: bytes
+    before: LinkRecord | None
+    after: LinkRecord
 
-    `low_water`: a domain with as many links under way is not listed as having work, until results come back.
+
+class LinkRound:
+    """Reads records, takes what they become, and gives the cells of one atomic batch.
+
+    A domain with `low_water` or more links handed over is not listed as having work until some of them are back.
     """
 
     def __init__(self, reader: Reader, low_water: int) -> None:
         self._reader, self._low_water = reader, low_water
-        self.hosts = HostCounts(reader)
+        self.hosts = HostLimits(reader)
         self._before: dict[tuple[bytes, bytes], LinkRecord | None] = {}
         self._after: dict[tuple[bytes, bytes], LinkRecord] = {}
-        self._entered = EnteredDomains(reader)
+        self._domain_limit = DomainLimit(reader)
 
     def read(self, links: Sequence[tuple[bytes, bytes]]) -> list[LinkRecord | None]:
         """The records of (domain, uri), as they are now in this round."""
@@ -67,21 +73,25 @@ class LinkRound:
         self._after[domain, uri] = record
 
     def references(self, links: Sequence[tuple[bytes, bytes]]) -> list[int]:
-        """By how many pages each is referenced, as far as the index knows."""
+        """How many pages refer to each, according to the index."""
         cells = self._reader.get(Table.FLUO, [uri_info_column(*link) for link in links])
         return [UriInfo.decode(cell.value).references if cell else 0 for cell in cells]
 
     def enter(self, domain: bytes, most: int) -> bool:
-        """Whether a crawl of any scope that enters at most so many domains may enter this one; it is counted then."""
-        return self._entered.enter(domain, most)
+        """Whether a crawl of any scope may enter this domain, if it may enter `most` in all; if so, it is counted."""
+        return self._domain_limit.enter(domain, most)
+
+    def changed(self) -> Iterator[ChangedLink]:
+        """The links whose records differ from what is stored."""
+        for (domain, uri), after in self._after.items():
+            before = self._before[domain, uri]
+            if before != after:
+                yield ChangedLink(domain, uri, before, after)
 
     def cells(self) -> Cells:
-        changed = {
-            link: (self._before[link], after) for link, after in self._after.items() if self._before[link] != after
-        }
-        cells = {**self.hosts.cells(), **self._entered.cells()}
+        cells = {**self.hosts.cells(), **self._domain_limit.cells()}
         by_domain: defaultdict[bytes, list[tuple[LinkRecord | None, LinkRecord]]] = defaultdict(list)
-        for (domain, uri), (before, after) in changed.items():
+        for domain, uri, before, after in self.changed():
             _write_link(cells, domain, uri, before, after)
             by_domain[domain].append((before, after))
         works = self.works(by_domain)
@@ -104,11 +114,11 @@ class LinkRound:
         differences: Sequence[tuple[LinkRecord | None, LinkRecord]],
         cells: Cells,
     ) -> int | None:
-        """The moment of the domain's first link that waits after this round."""
+        """The moment of the domain's first waiting link after this round."""
         turns = [turn for _, after in differences if (turn := turn_of(after)) is not None]
         left = [turn for before, _ in differences if before and (turn := turn_of(before)) is not None]
         if work.first is not None and left and min(left) <= work.first:
-            # The first one went: see who is first of those that stay.
+            # The first one is gone: find the first of the others.
             turns += self._remaining_turns(domain, cells)
         elif work.first is not None:
             turns.append(work.first)
@@ -120,7 +130,7 @@ class LinkRound:
                 is_new = family == NEW
                 moment, uri = (0, uri_of_new(cell.qualifier)) if is_new else split_due(cell.qualifier)
                 before = self._before.get((domain, uri))
-                # Whoever was changed in this round has its say elsewhere.
+                # Links that were changed in this round are counted by the caller.
                 if before is None or cells.get(waiting_key(domain, uri, before) or b"", b"") is not None:
                     yield moment
                     break
@@ -133,7 +143,6 @@ def _write_link(cells: Cells, domain: bytes, uri: bytes, before: LinkRecord | No
     if now:
         cells[now] = b""
     cells[link_key(domain, uri)] = encode_record(after)
-    cells |= near_cells(uri, before.simhash if before else 0, after.simhash)
 
 
 def _changed_work(
@@ -144,8 +153,8 @@ def _changed_work(
 ) -> DomainWork:
     outstanding, links, taken = work.outstanding, work.links, work.taken
     for before, after in differences:
-        was_given = before is not None and before.place is Place.GIVEN
-        is_given = after.place is Place.GIVEN
+        was_given = before is not None and before.phase is LinkPhase.GIVEN
+        is_given = after.phase is LinkPhase.GIVEN
         outstanding += is_given - was_given
         links += before is None
         taken += is_given and not was_given and not after.fetched

@@ -1,4 +1,4 @@
-"""Which domains a crawl of any scope has entered: it enters so many and no more.
+"""How many domains a crawl of any scope may enter, and which ones it has entered.
 
 l:<domain>  entered:            empty
 s:*         site:domains        how many there are
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from weft.dispatcher.records import DOMAIN_ROW
+from weft.dispatcher.link_records import DOMAIN_ROW
 from weft.dispatcher.scope import Scope
 from weft.linkindex.cells import Cells
 from weft.model.domain import reversed_domain
@@ -22,8 +22,8 @@ ENTERED: Final = b"entered"
 _COUNT: Final = Column(b"s:*", b"site", b"domains")
 
 
-class EnteredDomains:
-    """Counted in the round that keeps a domain's first link, so that both are true or neither."""
+class DomainLimit:
+    """Counted in the batch that keeps a domain's first link: both are written or neither."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -32,7 +32,7 @@ class EnteredDomains:
         self._before: int | None = None
 
     def enter(self, domain: bytes, most: int) -> bool:
-        """Whether this domain may be entered if at most so many may; it is counted then."""
+        """Whether this domain may be entered if at most `most` may; if so, it is counted."""
         if domain not in self._is_entered:
             self._is_entered[domain] = is_entered(self._reader, domain)
         if not self._is_entered[domain] and self._count() < most:
@@ -53,8 +53,8 @@ class EnteredDomains:
         return cells
 
 
-def refusal(reader: Reader, scope: Scope, page: PageUrl, most: int) -> Refusal | None:
-    """Why nothing of a page's domain is kept, if so many domains were entered that no more are."""
+def domain_limit_refusal(reader: Reader, scope: Scope, page: PageUrl, most: int) -> Refusal | None:
+    """Why no link of a page's domain is kept, if the crawl may enter no further domain; None if one may be kept."""
     if scope.anywhere is None or scope.site_of(page) is not scope.anywhere:
         return None
     is_full = entered_count(reader) >= most and not is_entered(reader, reversed_domain(page.domain).encode())

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from weft.config.crawl_sections import DispatcherSettings
-from weft.dispatcher.parameters.evidence import Finding, PathEvidence
+from weft.dispatcher.parameters.host_evidence import HostEvidence, Pair, Vote, oldest
+from weft.dispatcher.parameters.path_evidence import Finding, PathEvidence
 from weft.dispatcher.parameters.query import SPELLING, Names, Values, simplest
-from weft.dispatcher.parameters.votes import HostEvidence, Pair, Vote, oldest
 
 CONTEXTS: Final = 8
 """Settings of the other parameters in which values agree, from which on they are taken to agree in any."""
@@ -25,10 +25,11 @@ class Reach(StrEnum):
     VALUE = "value"
     PATH = "path"
     HOST = "host"
-    HAND = "hand"
+    USER = "hand"
+    """By the site's `drop_parameters`."""
 
 
-class Rule(NamedTuple):
+class ParameterRule(NamedTuple):
     """Where `names` have one of `values`, they can as well have `stands`."""
 
     reach: Reach
@@ -83,7 +84,7 @@ def contradictions(evidence: PathEvidence) -> dict[Names, frozenset[Pair]]:
 
 def rules_of_path(
     path: str, evidence: PathEvidence, soft: Iterable[int], settings: DispatcherSettings
-) -> dict[Names, list[Rule]]:
+) -> dict[Names, list[ParameterRule]]:
     """Rules (1) and (2) of a path by their parameters, those that reach further first."""
     ignored = frozenset(soft)
     by_names: defaultdict[Names, list[Finding]] = defaultdict(list)
@@ -94,7 +95,7 @@ def rules_of_path(
     return {names: rules for names, rules in found.items() if rules}
 
 
-def _rules(path: str, names: Names, findings: list[Finding], settings: DispatcherSettings) -> list[Rule]:
+def _rules(path: str, names: Names, findings: list[Finding], settings: DispatcherSettings) -> list[ParameterRule]:
     agreeing = [finding for finding in findings if finding.agrees]
     values = {value for finding in agreeing for value in (finding.one, finding.other)}
     if len(values) >= settings.rule_values and len(agreeing) == len(findings):
@@ -102,15 +103,15 @@ def _rules(path: str, names: Names, findings: list[Finding], settings: Dispatche
     return _value_rules(path, names, agreeing, [finding for finding in findings if not finding.agrees])
 
 
-def _parameter_rule(path: str, names: Names, agreeing: list[Finding], values: set[Values]) -> Rule:
+def _parameter_rule(path: str, names: Names, agreeing: list[Finding], values: set[Values]) -> ParameterRule:
     contexts, beside = _reached(agreeing)
     # The spelling of a query has no other parameters beside it.
     limited = contexts if len(contexts) < CONTEXTS and names != SPELLING else None
     stands = () if () in values else oldest(agreeing)[1]
-    return Rule(Reach.PATH, path, names, None, stands, limited, beside, len(agreeing))
+    return ParameterRule(Reach.PATH, path, names, None, stands, limited, beside, len(agreeing))
 
 
-def _value_rules(path: str, names: Names, agreeing: list[Finding], differing: list[Finding]) -> list[Rule]:
+def _value_rules(path: str, names: Names, agreeing: list[Finding], differing: list[Finding]) -> list[ParameterRule]:
     """One pair is enough where all else is equal; enough settings of the others, and it goes for any of them."""
     by_pair: defaultdict[Pair, list[Finding]] = defaultdict(list)
     for finding in agreeing:
@@ -125,7 +126,7 @@ def _value_rules(path: str, names: Names, agreeing: list[Finding], differing: li
         limited = None if is_general else contexts - against
         if limited is None or limited:
             yields = frozenset(pair) - {stands}
-            rules.append(Rule(Reach.VALUE, path, names, yields, stands, limited, beside, len(findings)))
+            rules.append(ParameterRule(Reach.VALUE, path, names, yields, stands, limited, beside, len(findings)))
     return rules
 
 
@@ -134,7 +135,7 @@ def _reached(findings: list[Finding]) -> tuple[frozenset[int], frozenset[str]]:
     return frozenset(finding.context for finding in findings), beside
 
 
-def rules_of_host(host: str, evidence: HostEvidence, settings: DispatcherSettings) -> dict[Names, list[Rule]]:
+def rules_of_host(host: str, evidence: HostEvidence, settings: DispatcherSettings) -> dict[Names, list[ParameterRule]]:
     """Rules (3): enough paths agree and none differs."""
     soft = frozenset(evidence.soft)
     rules = {}
@@ -147,18 +148,18 @@ def rules_of_host(host: str, evidence: HostEvidence, settings: DispatcherSetting
 
 def _rules_of_votes(
     host: str, names: Names, votes: list[Vote], agreeing: list[Vote], settings: DispatcherSettings
-) -> list[Rule]:
+) -> list[ParameterRule]:
     values = {value for vote in agreeing for pair in vote.pairs for value in pair}
     beside = frozenset(name for vote in agreeing for name in vote.beside)
     if len(values) >= settings.rule_values and all(vote.agrees for vote in votes):
         stands = () if () in values else min((vote.since, vote.path, vote.first) for vote in agreeing)[2]
-        return [Rule(Reach.HOST, host, names, None, stands, None, beside, len(agreeing))]
+        return [ParameterRule(Reach.HOST, host, names, None, stands, None, beside, len(agreeing))]
     # Seen with few values, or with others that matter, it is those alone: `page=1` says nothing of `page=2`.
     rules = []
     for pair in sorted({pair for vote in agreeing for pair in vote.pairs if () in pair}):
         paths = [vote for vote in agreeing if pair in vote.pairs]
         if len(paths) >= settings.rule_paths and not any(vote.may_oppose(pair) for vote in votes):
-            rules.append(Rule(Reach.HOST, host, names, frozenset(pair) - {()}, (), None, beside, len(paths)))
+            rules.append(ParameterRule(Reach.HOST, host, names, frozenset(pair) - {()}, (), None, beside, len(paths)))
     return rules
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from weft.config.crawl_sections import DispatcherSettings
-from weft.dispatcher.records import DOMAIN_ROW
+from weft.dispatcher.link_records import DOMAIN_ROW
 from weft.linkindex.cells import Cells
 from weft.model.refusal import RefusalKind
 from weft.store.api import Column, Reader
@@ -22,8 +22,8 @@ Host = tuple[bytes, bytes]
 """Domain, and the part of a uri that is its host."""
 
 
-class HostCounts:
-    """Counted in the round that keeps the links, so that both are true or neither."""
+class HostLimits:
+    """Counted in the batch that keeps the links: both are written or neither."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from support.dispatcher_world import CrawlWorld, place_of
 from weft.config.crawl_sections import DispatcherSettings
-from weft.dispatcher.discover import Discovery
-from weft.dispatcher.records import Place
-from weft.dispatcher.remembered import Remembered
+from weft.dispatcher.discovery import Discovery
+from weft.dispatcher.link_records import LinkPhase
+from weft.dispatcher.link_round import LinkRound
+from weft.dispatcher.seen_links import SeenLinks
 from weft.dispatcher.segment import choose
-from weft.dispatcher.work import LinkRound
 from weft.model.site import Site
 
 SETTINGS = DispatcherSettings(segment_size=4)
@@ -27,7 +27,7 @@ def world(remembered: int = 400_000) -> CrawlWorld:
 
 def order(crawl: CrawlWorld) -> list[str]:
     chosen = choose(crawl.store, LinkRound(crawl.store, 9), b"com.a", SETTINGS, crawl.clock.now())
-    return [each.record.url for each in chosen if each.record.place is Place.NEW]
+    return [each.record.url for each in chosen if each.record.phase is LinkPhase.NEW]
 
 
 @pytest.mark.parametrize("remembered", [400_000, 0])
@@ -42,12 +42,12 @@ def test_a_link_that_more_and_more_pages_name_moves_forward(remembered: int) -> 
 
 
 def test_links_are_named_by_several_pages_of_one_round() -> None:
-    from weft.dispatcher.discover import Found
+    from weft.dispatcher.discovery import DiscoveredLink
     from weft.store.api import Batch
 
     crawl = world()
     round_ = LinkRound(crawl.store, 9)
-    found = [Found(*place_of(url), url, 1, "com.b") for url in (X, Y, Y, Y, Z, Z)]
+    found = [DiscoveredLink(*place_of(url), url, 1, "com.b") for url in (X, Y, Y, Y, Z, Z)]
     assert crawl.discovery.offer(round_, crawl.scope, found, 5) == 3
     crawl.store.write(Batch(round_.cells()), 1)
     assert order(crawl) == [Y, Z, X]
@@ -69,7 +69,7 @@ def test_a_place_is_never_off_by_more_than_a_doubling(rounds: list[set[str]], ki
 
 
 def test_what_was_seen_lately_is_remembered_and_the_rest_is_forgotten() -> None:
-    memory = Remembered(10)
+    memory = SeenLinks(10)
     for n in range(20):
         memory.add([b"%d" % n])
         assert memory.see(b"0") == n + 2

@@ -1,4 +1,4 @@
-"""Links that others stand for: hidden with their reason, and looked at again when a rule is gone."""
+"""Links that are hidden because another is fetched in their place, and reconsidered when their rule is dropped."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from weft.dispatcher.parameters import storage
-from weft.dispatcher.parameters.filtering import Reduced, by_hand
-from weft.dispatcher.parameters.learning import ParameterRound
-from weft.dispatcher.records import DOMAIN_ROW, LINK, LinkRecord, Place, decode_record
+from weft.dispatcher.link_records import DOMAIN_ROW, LINK, LinkPhase, LinkRecord, decode_record
+from weft.dispatcher.link_round import LinkRound
+from weft.dispatcher.parameters import evidence_cells
+from weft.dispatcher.parameters.parameter_round import ParameterRound
+from weft.dispatcher.parameters.reduction import Reduced, user_rules
 from weft.dispatcher.scope import Scope
-from weft.dispatcher.work import LinkRound
 from weft.linkindex.cells import Cells
 from weft.model.domain import reversed_domain
 from weft.model.host import domain_of_host
@@ -22,7 +22,7 @@ from weft.store.api import Reader
 from weft.store.tables import Table
 
 LOOKED_AT: Final = 2000
-"""Links that one step looks at again."""
+"""Links that one step reconsiders."""
 _SWEEPS: Final = 16
 
 
@@ -33,10 +33,10 @@ class Swept(NamedTuple):
 
 
 def stand_in(rules: ParameterRound, scope: Scope, domain: bytes, page: PageUrl, depth: int) -> Reduced | None:
-    """The page that stands for a link in scope; none that may not be crawled itself does."""
+    """The page to fetch in place of a link in scope; None if there is none or it may not be crawled itself."""
     if "?" not in page.uri:
         return None
-    reduced = rules.reduce(domain, page, by_hand(scope.site_of(page)))
+    reduced = rules.reduce(domain, page, user_rules(scope.site_of(page)))
     return None if reduced is None or scope.judge(reduced.page, depth).refusal else reduced
 
 
@@ -45,7 +45,7 @@ def hidden(record: LinkRecord, reduced: Reduced) -> LinkRecord:
 
 
 def make_known(links: LinkRound, domain: bytes, reduced: Reduced, like: LinkRecord) -> None:
-    """The page that stands for a link is to be fetched, at the latest when the link would have been."""
+    """Make the page known that is fetched in place of a link, as near as the link was."""
     place = domain, reduced.page.uri.encode()
     known = links.read([place])[0]
     if known is None:
@@ -56,27 +56,29 @@ def make_known(links: LinkRound, domain: bytes, reduced: Reduced, like: LinkReco
 
 
 def come_closer(links: LinkRound, place: tuple[bytes, bytes], record: LinkRecord, depth: int, source: str) -> None:
-    """A shorter way to a link that still waits moves it forward."""
-    if depth < record.depth and record.place in (Place.NEW, Place.HIDDEN):
+    """Move a waiting link forward if a shorter way to it was found."""
+    if depth < record.depth and record.phase in (LinkPhase.NEW, LinkPhase.HIDDEN):
         closer = msgspec.structs.replace(record, depth=depth, source=source)
         is_too_deep = record.refused_as is RefusalKind.DEPTH
-        links.put(*place, msgspec.structs.replace(closer, place=Place.NEW, reason="") if is_too_deep else closer)
+        links.put(*place, msgspec.structs.replace(closer, phase=LinkPhase.NEW, reason="") if is_too_deep else closer)
 
 
 def sweep(reader: Reader, links: LinkRound, rules: ParameterRound, scope: Scope, now: int) -> Swept:
-    """Look again at some hidden links whose rule may be gone; the cells say how far that got."""
+    """Reconsider some hidden links whose rule may have been dropped; the cells say how far that got."""
     cells: Cells = {}
     room, reopened = LOOKED_AT, 0
-    for task in reader.scan(Table.LINKS, storage.TASK_ROW, storage.SWEEP, limit=_SWEEPS):
-        domain, prefix = storage.split_sweep(task.qualifier)
+    for task in reader.scan(Table.LINKS, evidence_cells.TASK_ROW, evidence_cells.SWEEP, limit=_SWEEPS):
+        domain, prefix = evidence_cells.split_sweep(task.qualifier)
         start = task.value or None
         found = list(reader.scan(Table.LINKS, DOMAIN_ROW + domain, LINK, prefix=prefix, start=start, limit=room + 1))
         is_done = len(found) <= room
         for cell in found[:room]:
             record = decode_record(cell.value)
-            if record.place is Place.HIDDEN and record.refused_as is RefusalKind.PARAMETERS:
+            if record.phase is LinkPhase.HIDDEN and record.refused_as is RefusalKind.PARAMETERS:
                 reopened += _look_again(links, rules, scope, domain, cell.qualifier, now)
-        cells[storage.key_of(storage.sweep_column(domain, prefix))] = None if is_done else found[room].qualifier
+        cells[evidence_cells.key_of(evidence_cells.sweep_column(domain, prefix))] = (
+            None if is_done else found[room].qualifier
+        )
         room -= min(room, len(found))
         if not room:
             break
@@ -97,24 +99,26 @@ def _look_again(links: LinkRound, rules: ParameterRound, scope: Scope, domain: b
     return 0
 
 
-class HandRules:
-    """Notices when the user says something else about parameters: then hidden links are looked at again."""
+class UserRuleChanges:
+    """Notices changes of the sites' parameter settings, and queues the hidden links of those sites."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._known: dict[str, bytes] | None = None
 
     def changes(self, scope: Scope) -> Cells:
-        said = {site.name: _said(site) for site in scope.sites if _said(site)}
+        now = {site.name: _encoded(site) for site in scope.sites if _encoded(site)}
         if self._known is None:
-            stored = self._reader.scan(Table.LINKS, storage.TASK_ROW, storage.HAND)
+            stored = self._reader.scan(Table.LINKS, evidence_cells.TASK_ROW, evidence_cells.USER_RULES)
             self._known = {cell.qualifier.decode(): cell.value for cell in stored}
-        changed = {name for name in said.keys() | self._known.keys() if said.get(name) != self._known.get(name)}
-        cells: Cells = {storage.key_of(storage.hand_column(name)): said.get(name) for name in changed}
+        changed = {name for name in now.keys() | self._known.keys() if now.get(name) != self._known.get(name)}
+        cells: Cells = {
+            evidence_cells.key_of(evidence_cells.user_rules_column(name)): now.get(name) for name in changed
+        }
         for name in changed:
             for domain in self._domains_of(name):
-                cells[storage.key_of(storage.sweep_column(domain, b""))] = b""
-        self._known = said
+                cells[evidence_cells.key_of(evidence_cells.sweep_column(domain, b""))] = b""
+        self._known = now
         return cells
 
     def forget(self) -> None:
@@ -127,6 +131,6 @@ class HandRules:
         return [reversed_domain(domain_of_host(name)).encode()]
 
 
-def _said(site: Site) -> bytes:
-    rules = by_hand(site)
+def _encoded(site: Site) -> bytes:
+    rules = user_rules(site)
     return msgspec.msgpack.encode(rules) if rules.keep or rules.drop else b""

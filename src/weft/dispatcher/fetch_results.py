@@ -1,27 +1,27 @@
-"""What a fetch means for its link: when it is due again, and what to remember for that time."""
+"""What a fetch does to the record of its link: when the link is due again, and what is remembered until then."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from weft.config.crawl_sections import DispatcherSettings
-from weft.dispatcher.records import LinkRecord, Place
-from weft.dispatcher.refresh import interval_after
+from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.mgmt.values import WarcPosition
 from weft.model.fetch_error import FetchError
 
 
-class Kind(StrEnum):
-    """What came of a fetch."""
+class FetchKind(StrEnum):
+    """What a fetch found."""
 
     PAGE = "page"
     SAME = "same"
     """304, or the content that was there before."""
     MOVED = "moved"
     """A redirect to another uri."""
-    TURNED = "turned"
+    SELF_REDIRECT = "self_redirect"
     """A redirect to another URL of the same uri."""
     GONE = "gone"
     OTHER = "other"
@@ -31,13 +31,14 @@ class Kind(StrEnum):
     FAILED = "failed"
 
 
-DECISIVE = frozenset({Kind.PAGE, Kind.MOVED, Kind.GONE, Kind.OTHER, Kind.LISTING})
+_SECOND: Final = 1000
+DECISIVE: Final = frozenset({FetchKind.PAGE, FetchKind.MOVED, FetchKind.GONE, FetchKind.OTHER, FetchKind.LISTING})
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     """A fetch as the scheduler sees it."""
 
-    kind: Kind
+    kind: FetchKind
     at: int
     status: int = 0
     error: str = ""
@@ -53,22 +54,31 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def after_fetch(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) -> LinkRecord:
-    """The link's record after a fetch. A fetch older than the last one changes nothing but its place."""
+    """The link's record after a fetch. A fetch older than the last one only makes the link due again."""
     if fetched.at < record.fetched:
-        return msgspec.structs.replace(record, place=Place.DUE) if record.place is Place.GIVEN else record
-    if fetched.kind is Kind.TURNED:
-        return _turned(record, fetched)
-    if fetched.kind is Kind.FAILED:
+        return msgspec.structs.replace(record, phase=LinkPhase.DUE) if record.phase is LinkPhase.GIVEN else record
+    if fetched.kind is FetchKind.SELF_REDIRECT:
+        return _self_redirected(record, fetched)
+    if fetched.kind is FetchKind.FAILED:
         return _failed(record, fetched)
     return _succeeded(record, fetched, settings)
 
 
+def interval_after(record: LinkRecord, settings: DispatcherSettings, *, has_changed: bool) -> int:
+    """How long to wait after a fetch that succeeded: half as long if the page changed, twice as long if it did not."""
+    shortest, longest = (int(bound * _SECOND) for bound in (settings.refresh_min, settings.refresh_max))
+    if not record.interval:
+        return min(max(int(settings.refresh_first * _SECOND), shortest), longest)
+    wanted = record.interval // 2 if has_changed else record.interval * 2
+    return min(max(wanted, shortest), longest)
+
+
 def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) -> LinkRecord:
-    has_changed = fetched.kind is not Kind.SAME and not _says_the_same(record, fetched)
+    has_changed = fetched.kind is not FetchKind.SAME and not _says_the_same(record, fetched)
     interval = interval_after(record, settings, has_changed=has_changed)
     after = msgspec.structs.replace(
         record,
-        place=Place.DUE,
+        phase=LinkPhase.DUE,
         reason="",
         due=fetched.at + interval,
         interval=interval,
@@ -77,17 +87,17 @@ def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSetting
         error="",
         failures=0,
         position=fetched.position,
-        turned=False,
+        self_redirect=False,
     )
     if fetched.kind not in DECISIVE:
         return after
-    is_page = fetched.kind is Kind.PAGE
+    is_page = fetched.kind is FetchKind.PAGE
     return msgspec.structs.replace(
         after,
         changed=fetched.at if has_changed else record.changed,
         decided=fetched.at,
         decided_position=fetched.position,
-        # Validators only while the page stands: one that comes back must really be fetched.
+        # Validators only while the page exists: one that comes back must really be fetched.
         etag=fetched.etag if is_page else "",
         last_modified=fetched.last_modified if is_page else "",
         location=fetched.location,
@@ -100,7 +110,7 @@ def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSetting
 def _says_the_same(record: LinkRecord, fetched: Fetched) -> bool:
     """Whether a page has the text that it had (dates and counters do not make it another), a sitemap its entries."""
     return (
-        fetched.kind in (Kind.PAGE, Kind.LISTING)
+        fetched.kind in (FetchKind.PAGE, FetchKind.LISTING)
         and fetched.fingerprint != 0
         and fetched.fingerprint == record.fingerprint
     )
@@ -110,7 +120,7 @@ def _failed(record: LinkRecord, fetched: Fetched) -> LinkRecord:
     failures = record.failures + 1
     return msgspec.structs.replace(
         record,
-        place=Place.DUE,
+        phase=LinkPhase.DUE,
         reason="",
         due=fetched.at + FetchError.of(fetched.error or FetchError.HTTP).wait(failures, fetched.retry_after),
         fetched=fetched.at,
@@ -121,18 +131,18 @@ def _failed(record: LinkRecord, fetched: Fetched) -> LinkRecord:
     )
 
 
-def _turned(record: LinkRecord, fetched: Fetched) -> LinkRecord:
+def _self_redirected(record: LinkRecord, fetched: Fetched) -> LinkRecord:
     """Once per cycle the link follows a redirect to its own uri; again, or back to http, it is a loop."""
     goes_back = record.url.startswith("https:") and fetched.location.startswith("http:")
-    if record.turned or goes_back:
-        return _failed(record, msgspec.structs.replace(fetched, kind=Kind.FAILED, error=FetchError.REDIRECT_LOOP))
+    if record.self_redirect or goes_back:
+        return _failed(record, msgspec.structs.replace(fetched, kind=FetchKind.FAILED, error=FetchError.REDIRECT_LOOP))
     return msgspec.structs.replace(
         record,
         url=fetched.location,
-        place=Place.DUE,
+        phase=LinkPhase.DUE,
         due=fetched.at,
         fetched=fetched.at,
         status=fetched.status,
         position=fetched.position,
-        turned=True,
+        self_redirect=True,
     )
