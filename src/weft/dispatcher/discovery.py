@@ -51,7 +51,7 @@ class Discovery:
         self._to_recount: dict[tuple[bytes, bytes], None] = {}
         """Links that may have more references by now; the index knows of them when this round is written."""
         self.refused: Counter[RefusalKind] = Counter()
-        """How many links were refused, by kind; most have a record, which tells the figures too."""
+        """How many links were refused, by kind; most also have a record with the details."""
 
     def offer(
         self,
@@ -61,7 +61,7 @@ class Discovery:
         now: int,
         rules: ParameterRound | None = None,
     ) -> int:
-        """Make unknown links known; returns how many. By the rules some are hidden, and others stand for them."""
+        """Make unknown links known; returns how many. In place of those that rules hide, others become known."""
         to_recount, self._to_recount = self._to_recount, {}
         with uncollected():
             recount_references(links, list(to_recount))
@@ -73,7 +73,7 @@ class Discovery:
     def _add(
         self, links: LinkRound, scope: Scope, wanted: dict[DiscoveredLink, Site], now: int, rules: ParameterRound | None
     ) -> tuple[int, list[DiscoveredLink]]:
-        """How many were added, and the links that stand for those of them that are hidden."""
+        """How many were added, and the links to fetch in place of those that are hidden."""
         places = [(link.domain, link.uri) for link in wanted]
         records = links.read(places)
         works = links.works({link.domain for link in wanted})

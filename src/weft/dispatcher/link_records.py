@@ -83,7 +83,7 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     simhash: int = 0
     """The index builder, which alone changes it, keeps the cells of near-duplicates in step."""
     canonical: str = ""
-    """The uri that stands for this one."""
+    """The uri that this one is a copy of, by its page or by a rule."""
     announced: int = field(default=0, name="claimed")
     """When it changed after its last fetch, according to a sitemap; 0: no sitemap says so."""
     nesting: int = 0
@@ -96,8 +96,8 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
     def hide(self, refusal: Refusal, canonical: str | None = None) -> LinkRecord:
         """The record of the same link, not to be fetched any more."""
-        stands = self.canonical if canonical is None else canonical
-        return msgspec.structs.replace(self, phase=LinkPhase.HIDDEN, reason=refusal.text, canonical=stands)
+        known = self.canonical if canonical is None else canonical
+        return msgspec.structs.replace(self, phase=LinkPhase.HIDDEN, reason=refusal.text, canonical=known)
 
     def reopen(self, now: int) -> LinkRecord:
         """The record of the same link once nothing forbids it any more."""

@@ -1,7 +1,7 @@
 """Evidence and rules in table `links`.
 
 l:<domain>  evidence:p<path>           what was seen on a path
-            evidence:h<host>           what its paths say together
+            evidence:h<host>           what its paths show together
             rule:<rule>                when a rule was learned, and what it saved
 r:          sweep:<domain>\\0<prefix>   hidden links to reconsider, and how far that got
             hand:<site>                the site's parameter settings when they were last compared

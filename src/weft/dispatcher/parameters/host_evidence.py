@@ -1,4 +1,4 @@
-"""What the paths of one host say about a parameter, and which texts of the host say nothing."""
+"""What is known of a parameter on all paths of a host, and which texts of the host prove nothing."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PARAMETERS: Final = 64
 PATHS: Final = 20_000
 """Paths per host of which evidence is kept."""
 _PAIRS: Final = 4
-_BESIDE: Final = 12
+_OTHER_NAMES: Final = 12
 
 Pair = tuple[Values, Values]
 """Two values of a parameter, the simpler one first; nothing: absence."""
 
 
 class Vote(msgspec.Struct, frozen=True, array_like=True):
-    """What one path says about a parameter."""
+    """What the evidence of one path shows about a parameter."""
 
     path: int
     fingerprint: int
@@ -38,7 +38,7 @@ class Vote(msgspec.Struct, frozen=True, array_like=True):
     """Values that gave one text."""
     against: list[Pair] = []
     """Values that gave two."""
-    beside: list[str] = []
+    other_names: list[str] = []
     since: int = 0
     """When the first two of its fetches gave one text."""
     first: Values = ()
@@ -49,7 +49,7 @@ class Vote(msgspec.Struct, frozen=True, array_like=True):
         return not self.against
 
     def may_oppose(self, pair: Pair) -> bool:
-        """Whether this path says, or may have said and been cut short, that the two values differ."""
+        """Whether on this path the two values differ, or may have differed before the list was cut short."""
         return pair in self.against or (pair not in self.pairs and is_full(self.against, pair))
 
 
@@ -91,7 +91,7 @@ def cast(host: HostEvidence, path: str, evidence: PathEvidence) -> HostEvidence:
 
 
 def vote_of(path: int, evidence: PathEvidence, names: Names, soft: frozenset[int]) -> Vote | None:
-    """A path whose texts change by themselves cannot say that a parameter matters."""
+    """None for a path whose texts change by themselves: it cannot show that a parameter matters."""
     findings = [finding for finding in evidence.findings if finding.names == names]
     against = [(finding.one, finding.other) for finding in findings if not finding.agrees]
     agreeing = [finding for finding in findings if finding.agrees and finding.fingerprint not in soft]
@@ -100,7 +100,7 @@ def vote_of(path: int, evidence: PathEvidence, names: Names, soft: frozenset[int
     text = min((finding.fingerprint for finding in agreeing), default=0)
     pairs = list(dict.fromkeys((finding.one, finding.other) for finding in agreeing))[:_PAIRS]
     since, first = oldest(agreeing) if agreeing else (0, ())
-    return Vote(path, text, pairs, list(dict.fromkeys(against)), _beside(agreeing), since, first)
+    return Vote(path, text, pairs, list(dict.fromkeys(against)), _other_names(agreeing), since, first)
 
 
 def oldest(agreeing: Iterable[Finding]) -> tuple[int, Values]:
@@ -114,12 +114,12 @@ def is_full(against: Iterable[Pair], pair: Pair) -> bool:
     return len(rivals) >= DIFFERING
 
 
-def _beside(findings: Iterable[Finding]) -> list[str]:
-    return sorted({name for finding in findings for name in finding.beside})[:_BESIDE]
+def _other_names(findings: Iterable[Finding]) -> list[str]:
+    return sorted({name for finding in findings for name in finding.other_names})[:_OTHER_NAMES]
 
 
 def _bounded(votes: list[Vote]) -> list[Vote]:
-    """Of those that agree on something the first: what stands for the others must not change with each that comes.
+    """Of those that agree on something the first: what is kept must not change with each path that comes.
 
     Of the rest those before all that differ where others agree: they keep rules from being made.
     """

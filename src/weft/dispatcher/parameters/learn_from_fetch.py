@@ -1,4 +1,4 @@
-"""What a fetch says about parameters: a text to compare, nothing, or that nothing may be reduced to it."""
+"""What is learned about parameters from one fetch: a text to compare, nothing, or that its URL must not be kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weft.dispatcher.parameters.query import LONGEST_QUERY, name_of, normal_form
 from weft.model.url import identity_of
 
 _FAILURES: Final = 3
-"""In a row, from which on a link is not waited for by those that it stands for."""
+"""Failures in a row after which the link is no longer fetched in place of others."""
 _NAMES: Final = 12
 """Parameters of one query that are looked at each by itself."""
 

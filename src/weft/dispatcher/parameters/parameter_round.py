@@ -1,4 +1,4 @@
-"""One round of learning: evidence before and after, and everything that follows from the difference."""
+"""One round of learning: the evidence before and after, and every cell that follows from the difference."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ParameterRound:
         self._now = 0
 
     def read(self, links: Iterable[tuple[bytes, bytes]]) -> None:
-        """Have the evidence at hand that concerns these (domain, uri), with one look into the store."""
+        """Read the evidence for these (domain, uri) at once."""
         self._fetch({(domain, path_of(uri.decode())) for domain, uri in links})
 
     def _fetch(self, places: set[PathOrHost]) -> None:
@@ -161,49 +161,49 @@ class ParameterRound:
 
     def cells(self) -> Cells:
         cells: Cells = {}
-        fates: RuleChanges = {}
+        changes: RuleChanges = {}
         for place, path_after in self._paths.items():
             if path_after != self._paths_before[place]:
                 cells[evidence_cells.key_of(evidence_cells.path_column(*place))] = evidence_cells.encode(path_after)
-                self._follow_path(place, path_after, cells, fates)
+                self._follow_path(place, path_after, cells, changes)
         for place, host_after in self._hosts.items():
             if host_after != self._hosts_before.get(place):
                 cells[evidence_cells.key_of(evidence_cells.host_column(*place))] = evidence_cells.encode(host_after)
-                self._follow_host(place, cells, fates)
-        return {**cells, **self._told(fates)}
+                self._follow_host(place, cells, changes)
+        return {**cells, **self._rule_cells(changes)}
 
-    def _follow_path(self, place: PathOrHost, after: PathEvidence, cells: Cells, fates: RuleChanges) -> None:
+    def _follow_path(self, place: PathOrHost, after: PathEvidence, cells: Cells, changes: RuleChanges) -> None:
         domain, path = place
         before = self._paths_before[place] or PathEvidence()
         soft = (self._hosts_before.get((domain, host_of(path))) or HostEvidence()).soft
         old = _flat(rules_of_path(path, before, soft, self._settings))
         new = _flat(self._rules_of_path(domain, path))
-        _note(domain, old, new, fates)
+        _note(domain, old, new, changes)
         blocked = contradictions(after) != contradictions(before) or set(after.broken) - set(before.broken)
         host_rules = self._rules_of_host(domain, host_of(path))
         if _has_lost(old, new) or (blocked and (old or host_rules)):
             cells[evidence_cells.key_of(evidence_cells.sweep_column(domain, path.encode() + b"?"))] = b""
 
-    def _follow_host(self, place: PathOrHost, cells: Cells, fates: RuleChanges) -> None:
+    def _follow_host(self, place: PathOrHost, cells: Cells, changes: RuleChanges) -> None:
         domain, host = place
         before = self._hosts_before.get(place) or HostEvidence()
         old = _flat(rules_of_host(host, before, self._settings))
         new = _flat(self._rules_of_host(domain, host))
-        _note(domain, old, new, fates)
+        _note(domain, old, new, changes)
         if _has_lost(old, new) or before.soft != self._hosts[place].soft:
             cells[evidence_cells.key_of(evidence_cells.sweep_column(domain, host.encode() + b"/"))] = b""
 
-    def _told(self, fates: RuleChanges) -> Cells:
+    def _rule_cells(self, changes: RuleChanges) -> Cells:
         """The records of rules that came, went or saved something."""
         saved: Counter[Column] = Counter()
         for (domain, rule), count in self._saved.items():
             saved[evidence_cells.rule_column(domain, rule)] += count
-        columns = list(dict.fromkeys([*fates, *saved]))
+        columns = list(dict.fromkeys([*changes, *saved]))
         known = self._reader.get(Table.LINKS, columns) if columns else []
         cells: Cells = {}
         for column, cell in zip(columns, known, strict=True):
             record = evidence_cells.decode_rule(cell.value) if cell else evidence_cells.RuleRecord()
-            after = _after(record, fates[column], self._now) if column in fates else record
+            after = _after(record, changes[column], self._now) if column in changes else record
             if after is not None:
                 after = msgspec.structs.replace(after, saved=after.saved + saved[column])
             cells[evidence_cells.key_of(column)] = evidence_cells.encode(after) if after is not None else None
@@ -214,33 +214,33 @@ def _flat(rules: dict[Names, list[ParameterRule]]) -> list[ParameterRule]:
     return [rule for each in rules.values() for rule in each]
 
 
-def _note(domain: bytes, old: list[ParameterRule], new: list[ParameterRule], fates: RuleChanges) -> None:
+def _note(domain: bytes, old: list[ParameterRule], new: list[ParameterRule], changes: RuleChanges) -> None:
     was = {evidence_cells.rule_column(domain, rule): rule for rule in old}
     now = {evidence_cells.rule_column(domain, rule): rule for rule in new}
     for column in now.keys() - was.keys():
-        fates[column] = RuleChange.LEARNED, now[column].text
+        changes[column] = RuleChange.LEARNED, now[column].text
     for column in was.keys() - now.keys():
         is_covered = any(_covers(rule, was[column]) for rule in new)
-        fates[column] = RuleChange.REPLACED if is_covered else RuleChange.DROPPED, was[column].text
+        changes[column] = RuleChange.REPLACED if is_covered else RuleChange.DROPPED, was[column].text
 
 
 def _after(
-    record: evidence_cells.RuleRecord, fate: tuple[RuleChange, str], at: int
+    record: evidence_cells.RuleRecord, change: tuple[RuleChange, str], at: int
 ) -> evidence_cells.RuleRecord | None:
-    if fate[0] is RuleChange.REPLACED:
+    if change[0] is RuleChange.REPLACED:
         return None
-    if fate[0] is RuleChange.LEARNED:
-        return evidence_cells.RuleRecord(learned=at, saved=record.saved, text=fate[1])
-    return msgspec.structs.replace(record, dropped=at, text=fate[1])
+    if change[0] is RuleChange.LEARNED:
+        return evidence_cells.RuleRecord(learned=at, saved=record.saved, text=change[1])
+    return msgspec.structs.replace(record, dropped=at, text=change[1])
 
 
 def _has_lost(old: list[ParameterRule], new: list[ParameterRule]) -> bool:
-    """Whether something that a rule said is said by none now."""
+    """Whether a rule covered something that none covers now."""
     return any(not any(_covers(each, rule) for each in new) for rule in old)
 
 
 def _covers(new: ParameterRule, old: ParameterRule) -> bool:
-    if (new.names, new.stands) != (old.names, old.stands) or not new.beside >= old.beside:
+    if (new.names, new.kept) != (old.names, old.kept) or not new.other_names >= old.other_names:
         return False
     has_values = new.values is None or (old.values is not None and new.values >= old.values)
     return has_values and (new.contexts is None or (old.contexts is not None and new.contexts >= old.contexts))

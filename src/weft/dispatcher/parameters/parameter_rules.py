@@ -20,7 +20,7 @@ _YOUNG_FACTOR: Final = 4
 
 
 class Reach(StrEnum):
-    """How far a rule goes: the three steps of learning, and what the user said."""
+    """How far a rule reaches: the three steps of learning, and the settings of a site."""
 
     VALUE = "value"
     PATH = "path"
@@ -30,19 +30,19 @@ class Reach(StrEnum):
 
 
 class ParameterRule(NamedTuple):
-    """Where `names` have one of `values`, they can as well have `stands`."""
+    """Where `names` have one of `values`, they can just as well have `kept`."""
 
     reach: Reach
     where: str
     names: Names
     values: frozenset[Values] | None
     """None: any."""
-    stands: Values
-    """The values that stand for all others; nothing: absence."""
+    kept: Values
+    """The values that take the place of all others; empty: the parameter is left out."""
     contexts: frozenset[int] | None = None
-    """Settings of the other parameters in which it holds; None: any, if their names are in `beside`."""
-    beside: frozenset[str] = frozenset()
-    """Names of parameters beside which it was seen to hold."""
+    """Settings of the other parameters in which it holds; None: any, if their names are in `other_names`."""
+    other_names: frozenset[str] = frozenset()
+    """Names of the other parameters that were present where it was seen to hold."""
     support: int = 0
     """Pairs of a path, paths of a host."""
 
@@ -59,13 +59,13 @@ class ParameterRule(NamedTuple):
     def text(self) -> str:
         return f"{self.about} on {'host ' if self.reach is Reach.HOST else ''}{self.where}"
 
-    def covers(self, values: Values, context: int, beside: Iterable[str]) -> bool:
-        """Whether the rule speaks of these values beside these others."""
+    def covers(self, values: Values, context: int, other_names: Iterable[str]) -> bool:
+        """Whether the rule applies to these values where these other parameters are present."""
         if self.values is not None and values not in self.values:
             return False
         if self.contexts is not None:
             return context in self.contexts
-        return self.beside.issuperset(beside)
+        return self.other_names.issuperset(other_names)
 
     @property
     def doubt(self) -> int:
@@ -104,11 +104,11 @@ def _rules(path: str, names: Names, findings: list[Finding], settings: Dispatche
 
 
 def _parameter_rule(path: str, names: Names, agreeing: list[Finding], values: set[Values]) -> ParameterRule:
-    contexts, beside = _reached(agreeing)
-    # The spelling of a query has no other parameters beside it.
+    contexts, other_names = _reached(agreeing)
+    # The spelling concerns the whole query: there are no other parameters.
     limited = contexts if len(contexts) < CONTEXTS and names != SPELLING else None
-    stands = () if () in values else oldest(agreeing)[1]
-    return ParameterRule(Reach.PATH, path, names, None, stands, limited, beside, len(agreeing))
+    kept = () if () in values else oldest(agreeing)[1]
+    return ParameterRule(Reach.PATH, path, names, None, kept, limited, other_names, len(agreeing))
 
 
 def _value_rules(path: str, names: Names, agreeing: list[Finding], differing: list[Finding]) -> list[ParameterRule]:
@@ -118,21 +118,21 @@ def _value_rules(path: str, names: Names, agreeing: list[Finding], differing: li
         by_pair[finding.one, finding.other].append(finding)
     rules = []
     for pair, findings in sorted(by_pair.items()):
-        contexts, beside = _reached(findings)
+        contexts, other_names = _reached(findings)
         against = {finding.context for finding in differing if (finding.one, finding.other) == pair}
         # Only what is the same as absence is a default; other values can be equal by chance, as where nothing is found.
         is_general = len(contexts) >= CONTEXTS and not against and () in pair
-        stands = simplest(set(pair))
+        kept = simplest(set(pair))
         limited = None if is_general else contexts - against
         if limited is None or limited:
-            yields = frozenset(pair) - {stands}
-            rules.append(ParameterRule(Reach.VALUE, path, names, yields, stands, limited, beside, len(findings)))
+            yields = frozenset(pair) - {kept}
+            rules.append(ParameterRule(Reach.VALUE, path, names, yields, kept, limited, other_names, len(findings)))
     return rules
 
 
 def _reached(findings: list[Finding]) -> tuple[frozenset[int], frozenset[str]]:
-    beside = frozenset(name for finding in findings for name in finding.beside)
-    return frozenset(finding.context for finding in findings), beside
+    other_names = frozenset(name for finding in findings for name in finding.other_names)
+    return frozenset(finding.context for finding in findings), other_names
 
 
 def rules_of_host(host: str, evidence: HostEvidence, settings: DispatcherSettings) -> dict[Names, list[ParameterRule]]:
@@ -150,16 +150,18 @@ def _rules_of_votes(
     host: str, names: Names, votes: list[Vote], agreeing: list[Vote], settings: DispatcherSettings
 ) -> list[ParameterRule]:
     values = {value for vote in agreeing for pair in vote.pairs for value in pair}
-    beside = frozenset(name for vote in agreeing for name in vote.beside)
+    other_names = frozenset(name for vote in agreeing for name in vote.other_names)
     if len(values) >= settings.rule_values and all(vote.agrees for vote in votes):
-        stands = () if () in values else min((vote.since, vote.path, vote.first) for vote in agreeing)[2]
-        return [ParameterRule(Reach.HOST, host, names, None, stands, None, beside, len(agreeing))]
-    # Seen with few values, or with others that matter, it is those alone: `page=1` says nothing of `page=2`.
+        kept = () if () in values else min((vote.since, vote.path, vote.first) for vote in agreeing)[2]
+        return [ParameterRule(Reach.HOST, host, names, None, kept, None, other_names, len(agreeing))]
+    # Seen with few values, or with others that matter, it is those alone: `page=1` tells nothing about `page=2`.
     rules = []
     for pair in sorted({pair for vote in agreeing for pair in vote.pairs if () in pair}):
         paths = [vote for vote in agreeing if pair in vote.pairs]
         if len(paths) >= settings.rule_paths and not any(vote.may_oppose(pair) for vote in votes):
-            rules.append(ParameterRule(Reach.HOST, host, names, frozenset(pair) - {()}, (), None, beside, len(paths)))
+            rules.append(
+                ParameterRule(Reach.HOST, host, names, frozenset(pair) - {()}, (), None, other_names, len(paths))
+            )
     return rules
 
 

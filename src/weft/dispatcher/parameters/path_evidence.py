@@ -1,4 +1,4 @@
-"""What was seen on one path: fetched queries with their fingerprints, and what comparing them says."""
+"""What was seen on one path: fetched queries with their fingerprints, and what comparing them shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from weft.dispatcher.parameters.query import (
 )
 
 MOMENT: Final = 3_600_000
-"""Two texts say that a parameter matters only if they were fetched within an hour: later the page may have changed."""
+"""Two texts show that a parameter matters only if they were fetched within an hour: later the page may have changed."""
 DAY: Final = 24 * MOMENT
 ANCHORS: Final = 32
 RECENT: Final = 16
@@ -47,7 +47,7 @@ class Finding(msgspec.Struct, frozen=True, array_like=True, gc=False):
     names: Names
     one: Values
     other: Values
-    beside: Names
+    other_names: Names
     """Names of the parameters that were equal."""
     context: int
     fingerprint: int
@@ -98,7 +98,7 @@ def break_off(evidence: PathEvidence, query: str | None) -> PathEvidence:
 
 
 def compared(one: Observation, other: Observation) -> Finding | None:
-    """What two fetches say together; None: nothing, for they differ in too much or were fetched too far apart."""
+    """What two fetches show together; None: nothing, because they differ in too much or were fetched too far apart."""
     agrees = one.fingerprint == other.fingerprint
     if not agrees and abs(one.at - other.at) > MOMENT:
         return None
@@ -133,7 +133,7 @@ def _is_restless(known: Observation, seen: Observation) -> bool:
 
 
 def _merged(known: list[Finding], found: Iterable[Finding]) -> list[Finding]:
-    """Of two findings on one pair the newer one stands, and at one time the one that says no."""
+    """Of two findings on one pair the newer one counts; of two with the same time, the one that disagrees."""
     newest = {_pair(finding): finding for finding in known}
     for finding in found:
         other = newest.get(_pair(finding))
@@ -160,7 +160,7 @@ def _pair(finding: Finding) -> tuple[Names, Values, Values, int, int]:
 
 
 def _rank(finding: Finding) -> tuple[bool, int, Names, Values, Values, int, int]:
-    """Those with absence first, they say most."""
+    """Those in which the parameter is absent first: they show most."""
     return bool(finding.one), short_hash("&".join(finding.other)), *_pair(finding)
 
 

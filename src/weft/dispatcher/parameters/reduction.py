@@ -51,7 +51,7 @@ class RuleSet(NamedTuple):
     path: dict[Names, list[ParameterRule]]
     host: dict[Names, list[ParameterRule]]
     differing: dict[Names, frozenset[Pair]]
-    """Values that matter on this path, whatever other paths say."""
+    """Values that matter on this path, whatever holds for other paths."""
     broken: frozenset[str | None]
     user_rules: UserRules = UserRules()
 
@@ -70,12 +70,12 @@ def _is_opposed(rule: ParameterRule, against: frozenset[Pair]) -> bool:
     """Whether the evidence of a path contradicts its host, or may have done so before it was cut short."""
     if rule.values is None:
         return bool(against)
-    pairs = [tuple(sorted((value, rule.stands))) for value in rule.values]
+    pairs = [tuple(sorted((value, rule.kept))) for value in rule.values]
     return any((one, other) in against or is_full(against, (one, other)) for one, other in pairs)
 
 
 class Reduced(NamedTuple):
-    """The page that stands for a link, and the rules that say so."""
+    """The page that is fetched in place of a link, and the rules behind that."""
 
     page: PageUrl
     rules: list[ParameterRule]
@@ -97,7 +97,7 @@ def user_rules(site: Site | None) -> UserRules:
 
 
 def reduce(page: PageUrl, rules: RuleSet) -> Reduced | None:
-    """The simplest page that the rules lead to; None: the link stands for itself."""
+    """The simplest page that the rules lead to; None: no rule applies."""
     query = query_of(page.uri)
     if query is None or len(query) > LONGEST_QUERY or not rules:
         return None
@@ -141,15 +141,15 @@ def _step(tokens: list[str], candidates: Iterable[Names], rules: RuleSet) -> tup
         covering = (rule for rule in rules.of(names) if rule.covers(values, context, others))
         rule = next(covering, None)
         # The first rule that applies decides; where its value is already in place, no other may change it.
-        if rule is not None and rule.stands != values:
-            return _replaced(tokens, names, rule.stands), rule
+        if rule is not None and rule.kept != values:
+            return _replaced(tokens, names, rule.kept), rule
     return None
 
 
-def _replaced(tokens: Sequence[str], names: Names, stands: Values) -> list[str]:
-    """The values that stand for the others take the first one's place."""
+def _replaced(tokens: Sequence[str], names: Names, values: Values) -> list[str]:
+    """The tokens with these values of `names`, put where the first of them was."""
     kept: list[str] = []
-    waiting = list(stands)
+    waiting = list(values)
     for token in tokens:
         if name_of(token) not in names:
             kept.append(token)
@@ -170,7 +170,7 @@ def _spelt(
             short = normal_query(tokens)
             return (short, [rule]) if short != as_written else (as_written, [])
         if as_written is not None and rule.covers((as_written,), context_of(form), ()):
-            return next(iter(rule.stands), None), [rule]
+            return next(iter(rule.kept), None), [rule]
     return as_written, []
 
 

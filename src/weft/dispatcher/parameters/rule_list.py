@@ -1,4 +1,4 @@
-"""All rules of a domain with what speaks for them, what against, and what they saved."""
+"""The rules of a domain, with what supports and contradicts them, and how many fetches they saved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ListedRule(NamedTuple):
     where: str
     about: str
     stands: str
-    """What stands for the others; nothing: absence."""
+    """The value that is kept; empty: the parameter is left out."""
     support: int
     contradictions: int
     learned: int
@@ -43,7 +43,7 @@ def rules_of_domain(reader: Reader, domain: bytes, settings: DispatcherSettings)
             rule.reach.value,
             rule.where,
             rule.about,
-            "&".join(rule.stands),
+            "&".join(rule.kept),
             rule.support,
             against,
             record.learned,
