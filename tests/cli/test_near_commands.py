@@ -13,7 +13,7 @@ from weft.config.index_sections import IndexSettings
 from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.dispatcher.link_round import LinkRound
 from weft.linkindex.loaded import RawLink, load_page
-from weft.linkindex.near import near_cells
+from weft.linkindex.near_duplicates import near_cells
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc
 from weft.model.url import UrlRules

@@ -20,9 +20,10 @@ from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.traps import trap, trap_after
 from weft.dispatcher.traps.shape import judged, repeated_run
-from weft.intake.records import ArchiveRecord, PageRefused
-from weft.intake.responses import RecordReader
-from weft.intake.wat import read_wat
+from weft.intake.record_heads import ArchiveRecord
+from weft.intake.response_records import RecordReader
+from weft.intake.skip_reasons import PageRefused
+from weft.intake.wat_records import read_wat
 from weft.linkindex.loaded import LoadedPage
 from weft.model.domain import reversed_domain
 from weft.model.refusal import Refusal

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from support import warcs
 from support.suites import suite_file
-from weft.intake.archives import Archive
-from weft.intake.files import Source, expand
-from weft.intake.position import BEGINNING, SourceDamaged
-from weft.intake.records import Reason
+from weft.intake.import_source import ImportSource, expand
+from weft.intake.skip_reasons import SkipReason
+from weft.intake.source_position import BEGINNING, SourceDamaged
+from weft.intake.source_records import SourceRecords
 
 LIMIT = 1 << 20
 
@@ -43,13 +43,13 @@ BODIES = [
 
 
 def entries(source, start=BEGINNING, limit=LIMIT):
-    return list(Archive(source, limit, start))
+    return list(SourceRecords(source, limit, start))
 
 
 def until_damage(source, start=BEGINNING, limit=LIMIT):
     found = []
     try:
-        for entry in Archive(source, limit, start):
+        for entry in SourceRecords(source, limit, start):
             found.append(entry)  # noqa: PERF402 - what came before the damage is wanted
     except SourceDamaged as damage:
         return found, damage
@@ -92,7 +92,7 @@ def test_standard_input_is_read_as_a_file_is(monkeypatch, pack):
         buffer = io.BytesIO(pack(RECORDS))
 
     monkeypatch.setattr("sys.stdin", Pipe)
-    found = entries(Source().recognised())
+    found = entries(ImportSource().recognised())
     assert bodies(found) == BODIES
 
 
@@ -140,7 +140,7 @@ def test_a_record_of_a_wrong_length_is_refused_alone(source, packing, said, told
     found = entries(source(warcs.PACKINGS[packing]([RECORDS[1], bad, *RECORDS[3:]])))
     assert bodies(found) == BODIES
     (refused,) = [entry for entry in found if entry.refused]
-    assert (refused.position.number, refused.refused.reason) == (2, Reason.LENGTH)
+    assert (refused.position.number, refused.refused.reason) == (2, SkipReason.LENGTH)
     assert told in refused.refused.why
 
 
@@ -149,7 +149,7 @@ def test_a_head_without_a_length_is_refused_alone(source, length):
     bad = RECORDS[1].replace(b"Content-Length: ", f"Content-Length: {length}\r\nX: ".encode())
     found = entries(source(b"".join([RECORDS[1], bad, *RECORDS[3:]])))
     assert bodies(found) == BODIES
-    assert [entry.refused.reason for entry in found if entry.refused] == [Reason.HEAD]
+    assert [entry.refused.reason for entry in found if entry.refused] == [SkipReason.HEAD]
 
 
 def test_rubbish_between_records_is_refused_and_told_where_it_is(source):
@@ -181,7 +181,7 @@ def test_many_large_lies_end_the_reading(source):
 def test_a_segment_is_refused(source):
     part = warcs.record("response", "https://a.com/", b"HTTP/1.1 200 OK\r\n\r\n", fields="WARC-Segment-Number: 1\r\n")
     (entry,) = entries(source(part))
-    assert entry.refused.reason is Reason.SEGMENT
+    assert entry.refused.reason is SkipReason.SEGMENT
 
 
 def test_a_plain_file_cut_anywhere_keeps_the_whole_records_before(source):
@@ -243,7 +243,7 @@ def test_a_damaged_member_costs_one_record(source, packing):
         assert bodies(found) in (expected, BODIES), (hit, at)
         if bodies(found) == expected:
             refused = [entry for entry in found if entry.refused]
-            assert [entry.refused.reason for entry in refused] == [Reason.DAMAGED]
+            assert [entry.refused.reason for entry in refused] == [SkipReason.DAMAGED]
             assert refused[0].position.offset == len(b"".join(members[:hit]))
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from weft.intake.files import Source, expand
-from weft.intake.formats import Format, SourceRefused
+from weft.intake.import_source import ImportSource, expand
+from weft.intake.source_format import SourceFormat, SourceRefused
 from weft.intake.unpack.compression import Compression, compression_of
 
 LINE = b'{"url": "https://a.com/"}\n'
@@ -33,7 +33,7 @@ def names(sources):
 def test_a_file_is_described_as_it_is(folder):
     write(folder, "a.jsonl")
     facts = (folder / "a.jsonl").stat()
-    described = Source(Path("a.jsonl"), len(LINE), facts.st_mtime_ns, Compression.NONE, Format.JSONL)
+    described = ImportSource(Path("a.jsonl"), len(LINE), facts.st_mtime_ns, Compression.NONE, SourceFormat.JSONL)
     assert expand(["a.jsonl"]) == [described]
 
 
@@ -43,7 +43,7 @@ def test_a_named_file_needs_no_known_suffix(folder):
 
 
 def test_standard_input_is_a_source_of_which_nothing_is_known():
-    assert expand(["-"]) == [Source(None, None, None, None)]
+    assert expand(["-"]) == [ImportSource(None, None, None, None)]
     assert expand(["-"])[0].name == "standard input"
 
 
@@ -207,4 +207,4 @@ def test_a_name_counts_where_the_file_ends_too_early(head, name, compression):
 def test_a_closed_standard_input_is_refused(monkeypatch):
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(SourceRefused, match="standard input is closed"):
-        Source().open()
+        ImportSource().open()

@@ -2,26 +2,26 @@ import gzip
 
 import pytest
 
-from weft.intake.files import expand
-from weft.intake.formats import Format, SourceRefused, format_of, is_named_for_pages
+from weft.intake.import_source import expand
+from weft.intake.source_format import SourceFormat, SourceRefused, format_of, is_named_for_pages
 
 
 @pytest.mark.parametrize(
     ("head", "name", "found"),
     [
-        (b"WARC/1.0\r\n", "pages.jsonl", Format.WARC),
-        (b"\r\n\r\nWARC/1.1\r\n", "x", Format.WARC),
-        (b"\xef\xbb\xbfWARC/1.1\r\n", "x", Format.WARC),
-        (b"WAR", "x.warc", Format.WARC),
-        (b"filedesc://a.arc 0 20260131 text/plain 7\n", "x.warc", Format.ARC),
-        (b"http://a.com/ 127.0.0.1 20260131120000 text/html 7\n", "x", Format.ARC),
-        (b'{"url": "https://a.com/"}\n', "x.warc.gz", Format.JSONL),
-        (b"\xef\xbb\xbf{", "x", Format.JSONL),
-        (b"[]", "x.jsonl", Format.JSONL),
-        (b"rubbish", "x.NDJSON.zst", Format.JSONL),
-        (b"", "x.warc", Format.WARC),
-        (b"", "x.arc.gz", Format.ARC),
-        (b" \n", "x", Format.JSONL),
+        (b"WARC/1.0\r\n", "pages.jsonl", SourceFormat.WARC),
+        (b"\r\n\r\nWARC/1.1\r\n", "x", SourceFormat.WARC),
+        (b"\xef\xbb\xbfWARC/1.1\r\n", "x", SourceFormat.WARC),
+        (b"WAR", "x.warc", SourceFormat.WARC),
+        (b"filedesc://a.arc 0 20260131 text/plain 7\n", "x.warc", SourceFormat.ARC),
+        (b"http://a.com/ 127.0.0.1 20260131120000 text/html 7\n", "x", SourceFormat.ARC),
+        (b'{"url": "https://a.com/"}\n', "x.warc.gz", SourceFormat.JSONL),
+        (b"\xef\xbb\xbf{", "x", SourceFormat.JSONL),
+        (b"[]", "x.jsonl", SourceFormat.JSONL),
+        (b"rubbish", "x.NDJSON.zst", SourceFormat.JSONL),
+        (b"", "x.warc", SourceFormat.WARC),
+        (b"", "x.arc.gz", SourceFormat.ARC),
+        (b" \n", "x", SourceFormat.JSONL),
     ],
 )
 def test_the_content_decides_and_the_name_where_there_is_none(head, name, found):
@@ -43,7 +43,7 @@ def test_a_file_that_is_none_of_them_is_refused_in_a_sentence(tmp_path, head):
 def test_a_packed_file_that_cannot_be_unpacked_is_what_it_is_called(tmp_path):
     damaged = gzip.compress(b"WARC/1.0\r\n")[:9]
     (tmp_path / "a.warc.gz").write_bytes(damaged)
-    assert expand([str(tmp_path / "a.warc.gz")])[0].format is Format.WARC
+    assert expand([str(tmp_path / "a.warc.gz")])[0].format is SourceFormat.WARC
     (tmp_path / "a.gz").write_bytes(damaged)
     with pytest.raises(SourceRefused, match="it ends inside a gzip member; expected an archive"):
         expand([str(tmp_path / "a.gz")])

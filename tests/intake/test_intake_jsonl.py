@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from weft.config.crawl_sections import LimitsSettings
-from weft.intake.jsonl import DESCRIPTION_CHARS, HEADINGS_CHARS, JsonPages, collapsed
-from weft.intake.records import PageRefused
+from weft.intake.json_lines import DESCRIPTION_CHARS, HEADINGS_CHARS, JsonPages, collapsed
+from weft.intake.skip_reasons import PageRefused
 from weft.linkindex.loaded import RawLink, load_gone, load_page
 from weft.linkindex.records import Doc, compress_doc, decode_page, read_doc
 from weft.model.url import UrlFault, UrlRules

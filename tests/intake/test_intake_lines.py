@@ -11,9 +11,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.intake.files import Source, expand
-from weft.intake.lines import Line, Lines
-from weft.intake.position import BEGINNING, Position, SourceDamaged
+from weft.intake.import_source import ImportSource, expand
+from weft.intake.source_lines import SourceLine, SourceLines
+from weft.intake.source_position import BEGINNING, SourceDamaged, SourcePosition
 from weft.intake.unpack.compression import Compression, compression_of
 
 LIMIT = 1 << 20
@@ -75,7 +75,7 @@ class Pipe:
 def piped(data, start=BEGINNING, limit=LIMIT, seed=1):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", Pipe(data, seed))
-        return list(Lines(Source(), limit, start))
+        return list(SourceLines(ImportSource(), limit, start))
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def expected(text, limit=LIMIT):
     for number, data in enumerate([*(line + b"\n" for line in ended), last], 1):
         line = data.removesuffix(b"\n")
         if line.strip() or len(line) > limit:
-            lines.append(Line(number, offset, offset + len(data), line if len(line) <= limit else None))
+            lines.append(SourceLine(number, offset, offset + len(data), line if len(line) <= limit else None))
         offset += len(data)
     return lines
 
@@ -109,15 +109,19 @@ def until_damage(lines):
 
 def test_lines_have_numbers_and_places(source, pack):
     text = b"one\n\n  \r\nfour\r\n\nsix"
-    four = Line(4, 9, 15, b"four\r")
-    assert list(Lines(source(pack(text)), LIMIT)) == [Line(1, 0, 4, b"one"), four, Line(6, 16, 19, b"six")]
-    assert four.after == Position(5, 15)
+    four = SourceLine(4, 9, 15, b"four\r")
+    assert list(SourceLines(source(pack(text)), LIMIT)) == [
+        SourceLine(1, 0, 4, b"one"),
+        four,
+        SourceLine(6, 16, 19, b"six"),
+    ]
+    assert four.after == SourcePosition(5, 15)
     assert piped(pack(text)) == expected(text)
 
 
 @pytest.mark.parametrize("text", [b"", b"\n", b"\n\n \n"])
 def test_nothing_has_no_lines(source, pack, text):
-    assert list(Lines(source(pack(text)), LIMIT)) == []
+    assert list(SourceLines(source(pack(text)), LIMIT)) == []
     assert piped(pack(text)) == []
 
 
@@ -144,25 +148,25 @@ def test_reading_on_from_any_line_gives_the_remaining_ones(tmp_path_factory, lin
     path = tmp_path_factory.mktemp("resumed") / "a.jsonl"
     path.write_bytes(PACKERS[packer](b"\n".join(lines)))
     file = expand([str(path)])[0]
-    whole = list(Lines(file, 40))
+    whole = list(SourceLines(file, 40))
     for at, line in enumerate(whole):
-        assert list(Lines(file, 40, Position(line.number, line.offset))) == whole[at:]
-        assert list(Lines(file, 40, line.after)) == whole[at + 1 :]
+        assert list(SourceLines(file, 40, SourcePosition(line.number, line.offset))) == whole[at:]
+        assert list(SourceLines(file, 40, line.after)) == whole[at + 1 :]
         assert piped(path.read_bytes(), line.after, 40) == whole[at + 1 :]
 
 
 def test_reading_on_behind_the_end_is_damage(source, pack):
     file = source(pack(TEXT))
-    start = Position(99, len(TEXT) + 7)
-    assert list(Lines(file, LIMIT, Position(13, len(TEXT)))) == []
-    found, damage = until_damage(Lines(file, LIMIT, start))
+    start = SourcePosition(99, len(TEXT) + 7)
+    assert list(SourceLines(file, LIMIT, SourcePosition(13, len(TEXT)))) == []
+    found, damage = until_damage(SourceLines(file, LIMIT, start))
     assert (found, damage.reached) == ([], start)
     assert "it ends" in str(damage)
 
 
 def test_reading_on_in_a_plain_file_does_not_read_what_comes_before(source):
     file = source(b"x" * 5_000_000 + b"\nlast\n")
-    lines = iter(reading := Lines(file, LIMIT, Position(2, 5_000_001)))
+    lines = iter(reading := SourceLines(file, LIMIT, SourcePosition(2, 5_000_001)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("weft.intake.unpack.blocks.BLOCK", 16)
         patch.setattr("weft.intake.unpack.gunzip.BLOCK", 16)
@@ -171,14 +175,14 @@ def test_reading_on_in_a_plain_file_does_not_read_what_comes_before(source):
 
 
 def test_reading_can_begin_again(source, pack):
-    lines = Lines(source(pack(TEXT)), LIMIT)
+    lines = SourceLines(source(pack(TEXT)), LIMIT)
     assert next(iter(lines)).data == WORDS[0]
     assert [line.data for line in lines] == [line.data for line in lines] == WORDS
 
 
 def test_the_bytes_read_are_those_of_the_file(source, pack):
     file = source(pack(TEXT * 5000))
-    lines = Lines(file, LIMIT)
+    lines = SourceLines(file, LIMIT)
     assert lines.bytes_read == 0
     seen = [lines.bytes_read for _ in lines]
     assert seen == sorted(seen)
@@ -190,7 +194,7 @@ def test_blocks_larger_than_one_are_cut_alike(source, pack):
     sizes = [1 << 20, (1 << 20) - 1, 0, 5, 3_000_000, 128 << 10, 1 << 18, 1]
     text = b"\n".join(generator.randbytes(size).replace(b"\n", b"") + b"." for size in sizes * 2)
     file = source(pack(text), "big.jsonl")
-    assert list(Lines(file, 2 << 20)) == expected(text, 2 << 20)
+    assert list(SourceLines(file, 2 << 20)) == expected(text, 2 << 20)
 
 
 # --- too long ---------------------------------------------------------------------------------------------------------
@@ -198,8 +202,8 @@ def test_blocks_larger_than_one_are_cut_alike(source, pack):
 
 @pytest.mark.parametrize("ending", [b"", b"\n", b"\nnext\n"])
 def test_a_line_at_the_limit_is_kept_and_one_byte_more_is_too_long(source, pack, ending):
-    assert next(iter(Lines(source(pack(b"12345" + ending)), 5))).data == b"12345"
-    lines = list(Lines(source(pack(b"123456" + ending)), 5))
+    assert next(iter(SourceLines(source(pack(b"12345" + ending)), 5))).data == b"12345"
+    lines = list(SourceLines(source(pack(b"123456" + ending)), 5))
     assert (lines[0].number, lines[0].offset, lines[0].data) == (1, 0, None)
     assert lines[0].end == 6 + ending.startswith(b"\n")
     assert [line.data for line in lines[1:]] == ending.split()
@@ -221,7 +225,7 @@ def test_a_line_of_100_mb_takes_no_memory(tmp_path):
         file.write(b"first\n")
         file.seek(size, io.SEEK_CUR)
         file.write(b"\nlast")
-    lines, peak = peak_of(Lines(expand([str(path)])[0], LIMIT))
+    lines, peak = peak_of(SourceLines(expand([str(path)])[0], LIMIT))
     assert lines == [(1, 0, 6, b"first"), (2, 6, size + 7, None), (3, size + 7, size + 11, b"last")]
     assert peak < 8 << 20
 
@@ -230,7 +234,7 @@ def test_a_line_of_100_mb_takes_no_memory(tmp_path):
 def test_a_packed_line_of_100_mb_takes_no_memory(source, pack):
     packed = pack(b"first\n" + bytes(100_000_000) + b"\nlast")
     assert len(packed) < 200_000
-    lines, peak = peak_of(Lines(source(packed), LIMIT))
+    lines, peak = peak_of(SourceLines(source(packed), LIMIT))
     assert [line[3] for line in lines] == [b"first", None, b"last"]
     assert peak < 8 << 20
 
@@ -240,7 +244,7 @@ def test_zstd_blocks_of_one_repeated_byte_take_no_memory(source):
     header = b"\x28\xb5\x2f\xfd\x00\x58"
     block = ((128 << 10) << 3 | 1 << 1).to_bytes(3, "little") + b"a"
     packed = header + block * 2000 + b"\x01\0\0"
-    lines, peak = peak_of(Lines(source(packed), LIMIT))
+    lines, peak = peak_of(SourceLines(source(packed), LIMIT))
     assert lines == [(1, 0, 2000 * 128 << 10, None)]
     assert peak < 8 << 20
 
@@ -248,14 +252,14 @@ def test_zstd_blocks_of_one_repeated_byte_take_no_memory(source):
 def test_a_line_in_tiny_pieces_takes_no_more_memory_than_in_one(source):
     header = b"\x28\xb5\x2f\xfd\x00\x58"
     block = (2 << 3).to_bytes(3, "little") + b"ab"
-    lines, peak = peak_of(Lines(source(header + block * 100_000 + b"\x01\0\0"), LIMIT))
+    lines, peak = peak_of(SourceLines(source(header + block * 100_000 + b"\x01\0\0"), LIMIT))
     assert lines == [(1, 0, 200_000, b"ababababa")]
     assert peak < 2 << 20
 
 
 def test_a_line_as_long_as_the_limit_is_held_about_twice(source):
     limit = 16 << 20
-    lines, peak = peak_of(Lines(source(gzip.compress(b"a" * limit + b"\n" + b"b" * (limit + 1))), limit))
+    lines, peak = peak_of(SourceLines(source(gzip.compress(b"a" * limit + b"\n" + b"b" * (limit + 1))), limit))
     assert [line[3] for line in lines] == [b"a" * 9, None]
     assert peak < 2 * limit + (8 << 20)
 
@@ -276,9 +280,12 @@ def test_gzip_cut_anywhere_gives_the_whole_lines_before_the_break(source, compre
     for size in range(len(packed)):
         file = source(packed[:size], "cut.jsonl.gz")
         if size in boundaries:
-            assert whole_lines(TEXT)[: len(list(Lines(file, LIMIT))) - 1] == [x.data for x in Lines(file, LIMIT)][:-1]
+            assert (
+                whole_lines(TEXT)[: len(list(SourceLines(file, LIMIT))) - 1]
+                == [x.data for x in SourceLines(file, LIMIT)][:-1]
+            )
             continue
-        lines, damage = until_damage(Lines(file, LIMIT))
+        lines, damage = until_damage(SourceLines(file, LIMIT))
         assert [line.data for line in lines] == whole_lines(unpacked_gzip(packed[:size]))
         assert damage.reached == (lines[-1].after if lines else BEGINNING)
         assert str(damage).startswith(f"{file.name}: it ends inside a gzip member; read up to line {len(lines) + 1} (")
@@ -288,7 +295,7 @@ def test_gzip_cut_behind_a_few_bytes_that_mean_many_lines_gives_all_of_them(sour
     monkeypatch.setattr("weft.intake.unpack.gunzip.BLOCK", 16)
     packed = gzip.compress(b"a\n" * 3000)
     for size in range(10, len(packed)):
-        lines, _ = until_damage(Lines(source(packed[:size]), LIMIT))
+        lines, _ = until_damage(SourceLines(source(packed[:size]), LIMIT))
         assert len(lines) == len(whole_lines(unpacked_gzip(packed[:size])))
 
 
@@ -307,7 +314,7 @@ def test_zstd_cut_anywhere_is_damage(source, compress):
     first = zstandard.ZstdDecompressor().decompressobj()
     first.decompress(packed)
     for size in set(range(len(packed))) - {len(packed) - len(first.unused_data)}:
-        lines, damage = until_damage(Lines(source(packed[:size], "cut.jsonl.zst"), LIMIT))
+        lines, damage = until_damage(SourceLines(source(packed[:size], "cut.jsonl.zst"), LIMIT))
         assert [line.data for line in lines] == WORDS[: len(lines)]
         assert "it ends inside a zstd frame" in damage.problem or "not another one" in damage.problem
 
@@ -315,11 +322,11 @@ def test_zstd_cut_anywhere_is_damage(source, compress):
 def test_zstd_cut_late_gives_the_whole_lines_before_the_break(source):
     text = TEXT * 2000
     packed = zstd_streamed(text)
-    lines, damage = until_damage(Lines(source(packed[:-5]), LIMIT))
+    lines, damage = until_damage(SourceLines(source(packed[:-5]), LIMIT))
     assert len(lines) > 0.5 * text.count(b"\n")
     assert [line.data for line in lines] == whole_lines(text)[: len(lines)]
     assert damage.reached == lines[-1].after
-    lines, _ = until_damage(Lines(source(packed[:-1]), LIMIT))
+    lines, _ = until_damage(SourceLines(source(packed[:-1]), LIMIT))
     assert len(lines) == text.count(b"\n")
 
 
@@ -336,9 +343,9 @@ def test_zstd_cut_late_gives_the_whole_lines_before_the_break(source):
     ],
 )
 def test_damage_behind_the_last_line_loses_no_line(source, spoil, problem):
-    lines, damage = until_damage(Lines(source(spoil()), LIMIT))
+    lines, damage = until_damage(SourceLines(source(spoil()), LIMIT))
     assert [line.data for line in lines] == WORDS
-    assert damage.reached == Position(13, len(TEXT))
+    assert damage.reached == SourcePosition(13, len(TEXT))
     assert problem in damage.problem
     assert "it is damaged: " in damage.problem
     assert damage.exit_code == 2
@@ -349,7 +356,7 @@ def test_damage_in_the_middle_of_gzip_keeps_what_comes_before(source):
     packed = bytearray(gzip.compress(text))
     at = len(packed) // 2
     packed[at : at + 400] = b"\xff" * 400
-    lines, damage = until_damage(Lines(source(bytes(packed)), LIMIT))
+    lines, damage = until_damage(SourceLines(source(bytes(packed)), LIMIT))
     good = sum(1 for line, told in zip(lines, text.split(b"\n"), strict=False) if line.data == told)
     assert 9_000 < good <= len(lines)
     # What a broken member unpacks to holds empty lines as well.
@@ -362,15 +369,15 @@ def test_any_changed_byte_is_harmless_or_named(source, compress):
     for at in range(4, len(packed)):
         file = source(packed[:at] + bytes([packed[at] ^ 0x55]) + packed[at + 1 :])
         try:
-            assert sum(1 for _ in Lines(file, LIMIT)) >= 0
+            assert sum(1 for _ in SourceLines(file, LIMIT)) >= 0
         except SourceDamaged as damage:
             assert damage.source == file.name  # noqa: PT017 - either outcome is fine, a third one is not
 
 
 def test_a_line_that_is_too_long_and_cut_is_not_given_out(source):
-    lines, damage = until_damage(Lines(source(gzip.compress(b"ok\n" + bytes(999))[:-9]), 5))
+    lines, damage = until_damage(SourceLines(source(gzip.compress(b"ok\n" + bytes(999))[:-9]), 5))
     assert [line.data for line in lines] == [b"ok"]
-    assert damage.reached == Position(2, 3)
+    assert damage.reached == SourcePosition(2, 3)
 
 
 def test_a_disk_that_fails_is_damage(source, monkeypatch):
@@ -384,7 +391,7 @@ def test_a_disk_that_fails_is_damage(source, monkeypatch):
             return data
 
     monkeypatch.setattr(Path, "open", lambda *_: Failing(TEXT))
-    lines, damage = until_damage(Lines(file, LIMIT))
+    lines, damage = until_damage(SourceLines(file, LIMIT))
     assert [line.data for line in lines] == WORDS
     assert damage.problem == "it cannot be read: Input/output error"
     assert isinstance(damage.__cause__, OSError)
@@ -393,6 +400,6 @@ def test_a_disk_that_fails_is_damage(source, monkeypatch):
 def test_a_file_that_vanished_is_damage(source):
     file = source(TEXT)
     file.path.unlink()
-    lines, damage = until_damage(Lines(file, LIMIT))
+    lines, damage = until_damage(SourceLines(file, LIMIT))
     assert (lines, damage.reached) == ([], BEGINNING)
     assert "No such file or directory" in str(damage)

@@ -8,11 +8,11 @@ import pytest
 from support import warcs
 from support.suites import suites_folder
 from weft.config.crawl_sections import LimitsSettings
-from weft.intake.files import expand
-from weft.intake.parsers import Answered
-from weft.intake.parsing import Parser
-from weft.intake.position import BEGINNING, SourceDamaged
-from weft.intake.reading import PageReader
+from weft.intake.import_source import expand
+from weft.intake.page_parser import PageParser
+from weft.intake.page_reader import PageReader
+from weft.intake.parser_pool import ReadyAnswer
+from weft.intake.source_position import BEGINNING, SourceDamaged
 from weft.reading.settings import ReadingSettings
 
 LIMITS = LimitsSettings()
@@ -23,10 +23,10 @@ class Here:
     """Parses at once, in this process."""
 
     def __init__(self):
-        self._parser = Parser(SETTINGS)
+        self._parser = PageParser(SETTINGS)
 
     def give(self, task):
-        return Answered(self._parser.answer(task))
+        return ReadyAnswer(self._parser.answer(task))
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_damage_comes_after_all_whole_pages(source):
 def test_tasks_on_their_way_are_dropped_when_nobody_wants_more(source):
     dropped = []
 
-    class Counted(Answered):
+    class Counted(ReadyAnswer):
         def drop(self):
             dropped.append(self)
 

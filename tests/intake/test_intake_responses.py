@@ -10,8 +10,9 @@ import zstandard
 from support import warcs
 from support.suites import suite_file
 from weft.config.crawl_sections import LimitsSettings
-from weft.intake.records import ArchiveRecord, PageRefused, Reason
-from weft.intake.responses import RecordReader
+from weft.intake.record_heads import ArchiveRecord
+from weft.intake.response_records import RecordReader
+from weft.intake.skip_reasons import PageRefused, SkipReason
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.records import _unpack_doc, decode_page
 from weft.reading.http_reader import HttpReader
@@ -126,11 +127,11 @@ def test_a_resource_is_a_page_without_a_response():
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"uri": ""}, Reason.URL),
-        ({"uri": "https://" + "a" * 3000}, Reason.URL),
-        ({"uri": "http://[::"}, Reason.URL),
-        ({"date": "yesterday"}, Reason.TIME),
-        ({"date": "1969-12-31T23:59:59Z"}, Reason.TIME),
+        ({"uri": ""}, SkipReason.URL),
+        ({"uri": "https://" + "a" * 3000}, SkipReason.URL),
+        ({"uri": "http://[::"}, SkipReason.URL),
+        ({"date": "yesterday"}, SkipReason.TIME),
+        ({"date": "1969-12-31T23:59:59Z"}, SkipReason.TIME),
     ],
 )
 def test_a_record_that_names_no_page_or_time_is_refused(options, reason):
@@ -145,7 +146,7 @@ def test_a_page_without_a_date_has_the_time_of_the_import():
     "body", [b"", b"GET / HTTP/1.1\r\n\r\n", b"<html>", b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 20_000]
 )
 def test_what_is_no_http_response_is_refused(body):
-    assert refused(body).reason is Reason.RESPONSE
+    assert refused(body).reason is SkipReason.RESPONSE
 
 
 def chunked(data):
@@ -190,23 +191,23 @@ def test_a_body_that_was_archived_decoded_is_taken_as_it_is(headers):
 
 def test_a_body_cut_off_is_refused_unless_its_record_says_so():
     cut = warcs.http(gzip.compress(BODY * 50)[:-20], headers="Content-Encoding: gzip\r\n")
-    assert refused(cut).reason is Reason.ENCODING
+    assert refused(cut).reason is SkipReason.ENCODING
     assert "ends too early" in str(refused(cut))
     assert outlinks(read(cut, is_cut=True))[0][0] == "https://a.com/x"
 
 
 def test_bodies_that_are_too_large_or_packed_too_often_are_refused():
     for body, headers in [(bytes(2 << 20), ""), (gzip.compress(bytes(2 << 20)), "Content-Encoding: gzip\r\n")]:
-        assert refused(warcs.http(body, headers=headers)).reason in (Reason.TOO_LARGE, Reason.BOMB)
+        assert refused(warcs.http(body, headers=headers)).reason in (SkipReason.TOO_LARGE, SkipReason.BOMB)
     thrice = gzip.compress(gzip.compress(gzip.compress(BODY)))
-    assert refused(warcs.http(thrice, headers="Content-Encoding: gzip, gzip, gzip\r\n")).reason is Reason.ENCODING
+    assert refused(warcs.http(thrice, headers="Content-Encoding: gzip, gzip, gzip\r\n")).reason is SkipReason.ENCODING
 
 
 @pytest.mark.parametrize("name", ["br", "deflate", "gzip", "zstd"])
 def test_published_bombs_are_refused(name):
     body = suite_file(f"bodies/bombs/bomb-{name}.bin").read_bytes()
     found = refused(warcs.http(body, headers=f"Content-Encoding: {name}\r\n"), max_body=10 << 20)
-    assert found.reason in (Reason.BOMB, Reason.TOO_LARGE)
+    assert found.reason in (SkipReason.BOMB, SkipReason.TOO_LARGE)
 
 
 def test_a_picture_is_not_decoded():

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.intake.records import PageRefused, Reason
-from weft.intake.times import milliseconds_of_date
+from weft.intake.fetch_times import milliseconds_of_date
+from weft.intake.skip_reasons import PageRefused, SkipReason
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_the_dates_of_archives_are_understood(text, milliseconds):
 def test_what_is_no_date_is_refused(text):
     with pytest.raises(PageRefused) as refused:
         milliseconds_of_date(text)
-    assert refused.value.reason is Reason.TIME
+    assert refused.value.reason is SkipReason.TIME
 
 
 @given(st.datetimes(datetime(1970, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC)))  # noqa: DTZ001 - hypothesis wants it so

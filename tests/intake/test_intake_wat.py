@@ -9,11 +9,12 @@ import pytest
 from support import warcs
 from support.suites import suite_file
 from weft.config.crawl_sections import LimitsSettings
-from weft.intake.archives import Archive
-from weft.intake.files import expand
-from weft.intake.records import ArchiveRecord, PageRefused, Reason
-from weft.intake.responses import RecordReader
-from weft.intake.wat import read_wat
+from weft.intake.import_source import expand
+from weft.intake.record_heads import ArchiveRecord
+from weft.intake.response_records import RecordReader
+from weft.intake.skip_reasons import PageRefused, SkipReason
+from weft.intake.source_records import SourceRecords
+from weft.intake.wat_records import read_wat
 from weft.linkindex.records import _unpack_doc, decode_page
 from weft.reading.http_reader import HttpReader
 from weft.reading.settings import IMPORT, ReadingSettings
@@ -121,12 +122,12 @@ def test_outcomes_are_those_of_a_response(options, outcome):
 @pytest.mark.parametrize(
     ("block", "reason"),
     [
-        (b"", Reason.JSON),
-        (b"{", Reason.JSON),
-        (b'{"x": ' + b"[" * 100_000, Reason.JSON),
-        (b"[]", Reason.FIELD),
-        (b'{"Envelope": 3}', Reason.FIELD),
-        (b'{"Envelope": {"Payload-Metadata": {"HTTP-Response-Metadata": {"Headers": []}}}}', Reason.FIELD),
+        (b"", SkipReason.JSON),
+        (b"{", SkipReason.JSON),
+        (b'{"x": ' + b"[" * 100_000, SkipReason.JSON),
+        (b"[]", SkipReason.FIELD),
+        (b'{"Envelope": 3}', SkipReason.FIELD),
+        (b'{"Envelope": {"Payload-Metadata": {"HTTP-Response-Metadata": {"Headers": []}}}}', SkipReason.FIELD),
     ],
 )
 def test_what_is_no_wat_record_is_refused(block, reason):
@@ -142,7 +143,7 @@ def test_metadata_that_is_json_but_no_wat_says_nothing():
 
 def test_the_published_file_has_the_links_that_are_told_of_it():
     (source,) = expand([str(suite_file("warc/webindex/wat-18.warc"))])
-    records = [entry.record for entry in Archive(source, 16 << 20) if entry.record]
+    records = [entry.record for entry in SourceRecords(source, 16 << 20) if entry.record]
     assert len(records) == 17
     found = [read_wat(RESPONSES, record) for record in records]
     pages = [page for page in found if not isinstance(page, str)]

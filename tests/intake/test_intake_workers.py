@@ -12,13 +12,12 @@ import pytest
 
 from support import warcs
 from weft.config.crawl_sections import LimitsSettings
-from weft.intake.messages import decode_answer, encode_answer
-from weft.intake.parsers import LANGUAGE, EarlyHere, orders_for
-from weft.intake.parsing import Parser, Task
-from weft.intake.records import ArchiveRecord, Reason, Refused
-from weft.intake.workers.child import Child, Orders, WorkersUnusable
-from weft.intake.workers.pool import Workers
-from weft.intake.workers.room import Room
+from weft.intake.page_parser import PageParser, ParseTask
+from weft.intake.parser_pool import MESSAGES, LocalFirstParsers, decode_answer, encode_answer, orders_for
+from weft.intake.record_heads import ArchiveRecord
+from weft.intake.skip_reasons import Refused, SkipReason
+from weft.intake.workers.worker_pool import AnswerRoom, WorkerPool
+from weft.intake.workers.worker_process import WorkerCommand, WorkerProcess, WorkersUnusable
 from weft.reading.settings import ReadingSettings
 
 SETTINGS = ReadingSettings((), 2048, LimitsSettings(), 10 << 20, "weft")
@@ -34,11 +33,11 @@ def response(number, body=None):
 
 
 def task(*records):
-    return Task(0, records=list(records))
+    return ParseTask(0, records=list(records))
 
 
 def workers(count=1, seconds=5.0, memory=1 << 30, patience=30.0):
-    return Workers(count, orders_for(SETTINGS, seconds, memory), LANGUAGE, patience)
+    return WorkerPool(count, orders_for(SETTINGS, seconds, memory), MESSAGES, patience)
 
 
 def children():
@@ -51,8 +50,8 @@ def uris(answer):
 
 
 def test_what_a_worker_answers_is_what_is_parsed_here():
-    asked = Task(7, [b'{"url": "https://a.com/", "links": ["/x"]}', None, b"{"], [response(1), response(2, b"")])
-    here = Parser(SETTINGS).answer(asked)
+    asked = ParseTask(7, [b'{"url": "https://a.com/", "links": ["/x"]}', None, b"{"], [response(1), response(2, b"")])
+    here = PageParser(SETTINGS).answer(asked)
     assert decode_answer(encode_answer(here)) == here
     with workers() as parsing:
         assert parsing.give(asked).take() == here
@@ -71,7 +70,7 @@ def test_a_page_that_takes_too_long_is_refused_and_its_neighbours_are_not():
     with workers(seconds=0.2) as parsing:
         answer = parsing.give(task(response(1), response(2, SLOW), response(3))).take()
         assert uris(answer) == ["com.a/1", None, "com.a/3"]
-        assert answer[1] == Refused(Reason.SLOW, "reading it takes more than 0.2 s of processor time")
+        assert answer[1] == Refused(SkipReason.SLOW, "reading it takes more than 0.2 s of processor time")
         assert uris(parsing.give(task(response(4))).take()) == ["com.a/4"]
 
 
@@ -79,7 +78,7 @@ def test_a_page_that_takes_too_much_memory_is_refused_and_its_neighbours_are_not
     with workers(memory=64 << 20, seconds=30) as parsing:
         answer = parsing.give(task(response(1), response(2, LARGE), response(3))).take()
         assert uris(answer) == ["com.a/1", None, "com.a/3"]
-        assert answer[1].reason in (Reason.MEMORY, Reason.CRASH)
+        assert answer[1].reason in (SkipReason.MEMORY, SkipReason.CRASH)
         assert uris(parsing.give(task(response(4))).take()) == ["com.a/4"]
 
 
@@ -127,10 +126,10 @@ def test_a_dropped_task_holds_up_nobody():
 
 
 def test_a_worker_that_cannot_start_is_said():
-    orders = Orders("weft.intake.no_such_module", b"", 1.0)
+    orders = WorkerCommand("weft.intake.no_such_module", b"", 1.0)
     with pytest.raises(WorkersUnusable, match=r"a parse worker did not start \(status 1\)"):
-        Child(orders)
-    with Workers(1, orders, LANGUAGE) as parsing:
+        WorkerProcess(orders)
+    with WorkerPool(1, orders, MESSAGES) as parsing:
         given = parsing.give(task(response(1)))
         with pytest.raises(WorkersUnusable):
             given.take()
@@ -179,7 +178,7 @@ def is_running(process):
 
 
 def test_without_room_only_the_oldest_question_goes_on():
-    room, waited = Room(10), []
+    room, waited = AnswerRoom(10), []
 
     def work(turn):
         room.wait(turn)
@@ -199,15 +198,15 @@ def test_without_room_only_the_oldest_question_goes_on():
 
 def test_the_first_lines_of_an_import_start_no_process():
     with workers() as started:
-        parsing = EarlyHere(Parser(SETTINGS), started)
-        lines = Task(
+        parsing = LocalFirstParsers(PageParser(SETTINGS), started)
+        lines = ParseTask(
             0, lines=[b'{"url": "https://a.com/"}', b'{"url": "https://a.com/", "text": "%b"}' % (b"x" * 5_000_000)]
         )
         assert uris(parsing.give(lines).take()) == ["com.a", "com.a"]
-        assert parsing.give(Task(0)).take() == []
+        assert parsing.give(ParseTask(0)).take() == []
         assert children() == []
-        assert uris(parsing.give(Task(0, lines=[b'{"url": "https://b.com/"}'])).take()) == ["com.b"]
+        assert uris(parsing.give(ParseTask(0, lines=[b'{"url": "https://b.com/"}'])).take()) == ["com.b"]
         assert len(children()) == 1
     with workers() as started:
-        assert uris(EarlyHere(Parser(SETTINGS), started).give(task(response(1))).take()) == ["com.a/1"]
+        assert uris(LocalFirstParsers(PageParser(SETTINGS), started).give(task(response(1))).take()) == ["com.a/1"]
         assert len(children()) == 1

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.linkindex import near
-from weft.linkindex.near import DISTANCE, Near, bands, distance, folded, near_cells, near_pages
+from weft.linkindex import near_duplicates
+from weft.linkindex.near_duplicates import DISTANCE, NearDuplicate, bands, distance, folded, near_cells, near_pages
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table
@@ -42,7 +42,7 @@ def store_of(steps: list[tuple[int, int]]) -> tuple[MemoryStore, dict[bytes, int
 def test_bands_find_what_comparing_with_every_page_finds(steps: list[tuple[int, int]], wanted: int) -> None:
     store, pages = store_of(steps)
     everything = [
-        Near(distance(wanted, simhash), uri)
+        NearDuplicate(distance(wanted, simhash), uri)
         for uri, simhash in pages.items()
         if wanted and simhash and distance(wanted, simhash) <= DISTANCE and uri != b"com.a/0"
     ]
@@ -75,6 +75,6 @@ def test_an_item_is_folded_into_the_first_that_is_nearly_the_same(given_: list[i
 
 
 def test_of_pages_that_are_all_alike_so_many_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near, "LOOKED_AT", 10)
+    monkeypatch.setattr(near_duplicates, "LOOKED_AT", 10)
     store, _ = store_of([(number, 5) for number in range(30)])
     assert len(near_pages(store, b"com.b", 5, 1000)) == 10

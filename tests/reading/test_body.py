@@ -6,9 +6,9 @@ import gzip
 
 import pytest
 
-from weft.archive.decode import BodyRefused
-from weft.archive.http_message import Head
-from weft.archive.reading import ArchivedResponse
+from weft.archive.body_decoding import BodyRefused
+from weft.archive.http_message import HttpHead
+from weft.archive.record_reader import ArchivedResponse
 from weft.config.crawl_sections import LimitsSettings
 from weft.model.fetch_error import FetchError
 from weft.reading.body import Body, foreign_body, own_body
@@ -24,12 +24,12 @@ CHUNKED = (("transfer-encoding", "chunked"),)
 
 
 def own(raw: bytes, fields: tuple[tuple[str, str], ...] = ()) -> Body:
-    head = Head(200, fields)
+    head = HttpHead(200, fields)
     return own_body(SETTINGS, URL, head.get("content-type"), ArchivedResponse(URL, "", head, raw, "", False))
 
 
 def foreign(raw: bytes, fields: tuple[tuple[str, str], ...] = (), *, is_cut: bool = False) -> Body:
-    return foreign_body(SETTINGS, URL, Head(200, fields), raw, is_cut=is_cut)
+    return foreign_body(SETTINGS, URL, HttpHead(200, fields), raw, is_cut=is_cut)
 
 
 def refusal(body: Body) -> FetchError:
@@ -77,10 +77,10 @@ def test_a_body_is_decoded_once_and_only_if_its_type_is_not_given() -> None:
         decoded.append(HTML)
         return HTML
 
-    typed = Body(URL, Head(200, (("content-type", "text/html"),)), "text/html", decode)
+    typed = Body(URL, HttpHead(200, (("content-type", "text/html"),)), "text/html", decode)
     assert typed.recognise(BODY_TYPES) is not None
     assert decoded == []
-    untyped = Body(URL, Head(200, ()), "", decode)
+    untyped = Body(URL, HttpHead(200, ()), "", decode)
     found = untyped.recognise(BODY_TYPES)
     assert found is not None
     assert found.kind is BodyKind.PAGE

@@ -220,7 +220,7 @@ def test_a_directory_without_rights_is_said(tmp_path: Path) -> None:
     closed.mkdir()
     (closed / "pages.jsonl").write_text(lines(SAMPLE))
     closed.chmod(0)
-    code = f"from weft.intake.files import expand; expand([{str(closed)!r}])"
+    code = f"from weft.intake.import_source import expand; expand([{str(closed)!r}])"
     readable = subprocess.run([*wrapper, sys.executable, "-c", "import weft"], capture_output=True, check=False)
     if readable.returncode:
         pytest.skip("somebody else may not run this Python")

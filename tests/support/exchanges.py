@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.archive.records import Exchange
+from weft.archive.warc_records import Exchange
 
 MOMENT = 1_770_000_000_123
 """2026-02-02T02:40:00.123Z"""

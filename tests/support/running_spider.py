@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from weft.archive.cdxj import Position
-from weft.archive.reading import ArchivedResponse, read_record
+from weft.archive.cdxj import RecordPosition
+from weft.archive.record_reader import ArchivedResponse, read_record
 from weft.cli.run_spider import make_options, make_resources
 from weft.config import Settings
 from weft.config.settings import settings_with
@@ -139,7 +139,7 @@ class RunningSpider:
 
     def record(self, result: Result) -> ArchivedResponse:
         place = result.position
-        return read_record(self.archive, Position(place.file, place.offset, place.length))
+        return read_record(self.archive, RecordPosition(place.file, place.offset, place.length))
 
 
 @asynccontextmanager

@@ -48,7 +48,7 @@ def run(invocation: Invocation) -> None:
 async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, archive: Path, stop: StopRequest) -> None:
     import asyncio
 
-    from weft.archive.recovery import recover
+    from weft.archive.crash_recovery import recover
     from weft.roles.listener import address_of
     from weft.spider.service import Spider
     from weft.spider.serving import Access, serve
@@ -66,8 +66,8 @@ async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, archive:
 def make_resources(settings: Settings, archive: Path, mgmt: Mgmt, node: str) -> SpiderResources:
     from weft import __version__
     from weft.addresses.rules import AddressRules
-    from weft.archive.decode import DecodeLimits
-    from weft.archive.writer import ArchiveOptions, ArchiveWriter
+    from weft.archive.archive_writer import ArchiveOptions, ArchiveWriter
+    from weft.archive.body_decoding import DecodeLimits
     from weft.config.agent import user_agent
     from weft.mgmt.values import NodeType
     from weft.roles.calls import ControlPlane

@@ -17,7 +17,7 @@ from weft.dispatcher.scope import Scope
 from weft.dispatcher.seen_links import SeenLinks, is_time_to_recount, recount_references
 from weft.dispatcher.traps import trap_after
 from weft.dispatcher.traps.host_limits import host_of
-from weft.linkindex.uncollected import uncollected
+from weft.linkindex.gc_paused import gc_paused
 from weft.model.domain import Domain, plain_domain
 from weft.model.refusal import Refusal, RefusalKind
 from weft.model.site import Site
@@ -63,7 +63,7 @@ class Discovery:
     ) -> int:
         """Make unknown links known; returns how many. In place of those that rules hide, others become known."""
         to_recount, self._to_recount = self._to_recount, {}
-        with uncollected():
+        with gc_paused():
             recount_references(links, list(to_recount))
             added, stand_ins = self._add(links, scope, self._wanted(scope, found), now, rules)
             if stand_ins:

@@ -13,9 +13,9 @@ from weft.config.crawl_sections import DispatcherSettings
 from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
 from weft.dispatcher.scope import Scope
 from weft.errors import LeaseLost, MgmtError, WeftError
-from weft.index.builder import Builder, Built
-from weft.index.supply import Supply
-from weft.index.tally import Tally
+from weft.index.build_tally import BuildTally
+from weft.index.builder import Builder, BuiltRound
+from weft.index.outstanding_limit import OutstandingLimit
 from weft.mgmt.values import BuildChunk, Lease
 from weft.roles.calls import CallThread, ControlPlane, until_available
 from weft.roles.lease import LeaseKeeper
@@ -65,8 +65,8 @@ class IndexService:
         self._sites_at = 0
         self._outstanding = 0
         self._refused: dict[str, int] = {}
-        self._supply = Supply(self._settings.outstanding)
-        self.tally = Tally()
+        self._supply = OutstandingLimit(self._settings.outstanding)
+        self.tally = BuildTally()
         self.is_idle = False
 
     async def run(self, stop: StopRequest) -> None:
@@ -197,7 +197,7 @@ class IndexService:
         for chunk in chunks:
             await self._report_built(lease, chunk)
 
-    def _built(self, chunks: list[BuildChunk]) -> Built:
+    def _built(self, chunks: list[BuildChunk]) -> BuiltRound:
         try:
             return self._builder.build(chunks, self._scope)
         except WeftError as error:

@@ -14,10 +14,9 @@ def combine_domains(updates: Iterable[UriUpdate]) -> dict[bytes, DomainInfo]:
     pages: dict[bytes, int] = {}
     references: dict[bytes, int] = {}
     for _, domain, before, after in updates:
-        started = (after[0] or after[2]) and not (before[0] or before[2])
-        stopped = (before[0] or before[2]) and not (after[0] or after[2])
-        pages[domain] = pages.get(domain, 0) + bool(started) - bool(stopped)
-        references[domain] = references.get(domain, 0) + after[0] - before[0]
+        (was, _, had_docs), (now, _, docs) = before, after
+        pages[domain] = pages.get(domain, 0) + bool(now or docs) - bool(was or had_docs)
+        references[domain] = references.get(domain, 0) + now - was
     return {d: DomainInfo(pages[d], references[d]) for d in pages if pages[d] or references[d]}
 
 
@@ -25,7 +24,8 @@ def observe_domains(deltas: Mapping[bytes, DomainInfo], known: Mapping[bytes, Do
     updates: list[DomainUpdate] = []
     for domain, delta in deltas.items():
         before = known.get(domain, UNKNOWN_DOMAIN)
-        updates.append((domain, before, DomainInfo(before[0] + delta[0], before[1] + delta[1])))
+        after = DomainInfo(before.pages + delta.pages, before.references + delta.references)
+        updates.append((domain, before, after))
     return updates
 
 

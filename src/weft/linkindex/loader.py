@@ -10,7 +10,7 @@ from weft.linkindex.records import GONE_CONTENT, Version
 
 
 @dataclass(slots=True)
-class Sorted:
+class SortedPages:
     """Pages by what they do to the index."""
 
     changed: list[LoadedPage] = field(default_factory=list)
@@ -30,9 +30,9 @@ def newest(pages: Iterable[LoadedPage]) -> dict[bytes, LoadedPage]:
     return best
 
 
-def sort_out(best: Mapping[bytes, LoadedPage], known: Mapping[bytes, Version]) -> Sorted:
+def sort_out(best: Mapping[bytes, LoadedPage], known: Mapping[bytes, Version]) -> SortedPages:
     """Compare the newest versions that came in with the known ones."""
-    sorted_out = Sorted()
+    sorted_out = SortedPages()
     for uri, page in best.items():
         version = known.get(uri)
         if version is not None and page.version <= version:

@@ -20,29 +20,29 @@ class Before(NamedTuple):
 NOTHING_BEFORE = Before()
 
 
-class Difference(NamedTuple):
+class PageDifference(NamedTuple):
     changes: list[LinkChange]
     since: list[int]
     """For each outlink of the new version, when it first appeared."""
 
 
-def difference(page: LoadedPage, before: Before) -> Difference:
+def difference(page: LoadedPage, before: Before) -> PageDifference:
     """Say what changes when `page` takes the place of `before`."""
     if not before.outlinks.targets:
         return _all_new(page)
     return _compared(page, before)
 
 
-def _all_new(page: LoadedPage) -> Difference:
+def _all_new(page: LoadedPage) -> PageDifference:
     links, at = page.outlinks, page.version.fetched
     changes = zip(
         *(links.targets, links.domains, repeat(page.uri), repeat(1), map(int, links.plain), links.anchors, repeat(at)),
         strict=False,
     )
-    return Difference(list(changes), [at] * len(links.targets))
+    return PageDifference(list(changes), [at] * len(links.targets))
 
 
-def _compared(page: LoadedPage, before: Before) -> Difference:
+def _compared(page: LoadedPage, before: Before) -> PageDifference:
     old = before.outlinks
     at = page.version.fetched
     position = {target: number for number, target in enumerate(old.targets)}
@@ -57,4 +57,4 @@ def _compared(page: LoadedPage, before: Before) -> Difference:
             changes.append((target, domain, page.uri, 0, plain - old.plain[was], anchor, at))
     for target, was in position.items():
         changes.append((target, old.domains[was], page.uri, -1, -int(old.plain[was]), old.anchors[was], at))
-    return Difference(changes, since)
+    return PageDifference(changes, since)

@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from weft.archive.chunked import dechunked
-from weft.archive.decode import BodyRefused, DecodeLimits, decode
-from weft.archive.http_message import Head
-from weft.archive.reading import ArchivedResponse
-from weft.html import FoundLink, Robots
+from weft.archive.body_decoding import BodyRefused, DecodeLimits, decode
+from weft.archive.http_message import HttpHead, dechunked
+from weft.archive.record_reader import ArchivedResponse
+from weft.html import FoundLink, RobotsDirectives
 from weft.linkindex.records import Doc
 from weft.model.fetch_error import FetchError
 from weft.reading.listing_entries import UrlListing
@@ -33,7 +32,7 @@ class PageContent(NamedTuple):
     doc: Doc
     links: Sequence[FoundLink]
     base: str = ""
-    robots: Robots = Robots()
+    robots: RobotsDirectives = RobotsDirectives()
     canonical: str = ""
     refresh: str = ""
     """Where a meta refresh leads; empty: nowhere else."""
@@ -62,7 +61,7 @@ class BodyType(NamedTuple):
 class Body:
     """A body whose bytes are still encoded."""
 
-    def __init__(self, url: str, head: Head, content_type: str, decode_bytes: Callable[[], bytes]) -> None:
+    def __init__(self, url: str, head: HttpHead, content_type: str, decode_bytes: Callable[[], bytes]) -> None:
         self.url, self.head = url, head
         self.content_type = content_type
         """As the server gives it now; `head` may be that of an earlier response with the same payload."""
@@ -95,7 +94,7 @@ def own_body(settings: ReadingSettings, url: str, content_type: str, response: A
     return Body(url, response.head, content_type, lambda: response.content(limits).data)
 
 
-def foreign_body(settings: ReadingSettings, url: str, head: Head, raw: bytes, *, is_cut: bool = False) -> Body:
+def foreign_body(settings: ReadingSettings, url: str, head: HttpHead, raw: bytes, *, is_cut: bool = False) -> Body:
     """A body out of any archive. Many hold it decoded, under the header with which it was sent.
 
     `is_cut`: its record admits that a part is missing, so that an encoding may end too early.
@@ -104,7 +103,7 @@ def foreign_body(settings: ReadingSettings, url: str, head: Head, raw: bytes, *,
     return Body(url, head, head.get("content-type"), lambda: _decode_foreign(head, raw, limits, is_cut))
 
 
-def media_type_of(head: Head) -> str:
+def media_type_of(head: HttpHead) -> str:
     return head.get("content-type").partition(";")[0].strip().lower()
 
 
@@ -117,7 +116,7 @@ def _decode_limits(settings: ReadingSettings) -> DecodeLimits:
     return DecodeLimits(size=settings.max_body, ratio=settings.limits.body_ratio)
 
 
-def _decode_foreign(head: Head, raw: bytes, limits: DecodeLimits, is_cut: bool) -> bytes:
+def _decode_foreign(head: HttpHead, raw: bytes, limits: DecodeLimits, is_cut: bool) -> bytes:
     payload = dechunked(raw) if head.is_chunked and _CHUNK.match(raw) else raw
     encoding = head.content_encoding
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from weft.archive.decode import DecodeLimits
+from weft.archive.body_decoding import DecodeLimits
 from weft.reading.body import Body, BodyType, ReadBody
 from weft.reading.listing_entries import UrlListing, read_listing
 from weft.reading.listing_kinds import ListingKind, kind_of, unpacked
