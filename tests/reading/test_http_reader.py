@@ -11,10 +11,10 @@ from weft.archive.http_message import HttpHead
 from weft.config.crawl_sections import LimitsSettings
 from weft.linkindex.records import decode_page
 from weft.model.domain import reversed_domain
-from weft.reading.body import foreign_body
 from weft.reading.following import FoundUrl
 from weft.reading.http_reader import HttpReader, PageResponse, Payload, Reading, location_in
 from weft.reading.outcomes import PageOutcome
+from weft.reading.response_body import foreign_body
 from weft.reading.settings import CRAWL, IMPORT, ReadingPolicy, ReadingSettings
 
 SETTINGS = ReadingSettings((), 2048, LimitsSettings(), 1 << 20, "weft")

@@ -131,7 +131,7 @@ def test_an_import_goes_on_where_it_was_and_a_changed_file_begins_anew(tmp_path:
     assert weft("import", "pages.jsonl", *small, cwd=tmp_path, WEFT_FAIL="import.round.after:3:kill").returncode == -9
     again = answer(weft("import", "pages.jsonl", "--json", *small, cwd=tmp_path))
     assert again["pages"] == 40
-    assert again["resumed"] == ["pages.jsonl: going on at line 61"]
+    assert again["resumed"] == ["pages.jsonl: resuming at line 61"]
     assert weft("import", "pages.jsonl", *small, cwd=tmp_path, WEFT_FAIL="import.round.after:3:kill").returncode == -9
     file.write_text(generated(101))
     changed = answer(weft("import", "pages.jsonl", "--json", *small, cwd=tmp_path))

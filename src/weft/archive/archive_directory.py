@@ -14,7 +14,7 @@ from weft.archive.archive_errors import ArchiveUnwritable
 
 WARC_SUFFIX: Final = ".warc.gz"
 OUR_FILES: Final = f"weft-*{WARC_SUFFIX}"
-"""Others may put archives of their own beside ours; those are not touched."""
+"""Others may put their own archives in the same directory; those are not touched."""
 _LOCK: Final = "archive.lock"
 
 

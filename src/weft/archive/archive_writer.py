@@ -1,4 +1,4 @@
-"""The archive's writing end: exchanges in, positions of durable records out."""
+"""Writes exchanges to the archive and returns the positions of the durable records."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ArchiveWriter:
     def store(self, given: Sequence[RenderedRecords | Exchange]) -> list[RecordPosition]:
         """Append and sync; the records are safe when this returns, in the order given.
 
-        Raises ArchiveUnwritable: then none of them counts, and storing them again is the way to go on.
+        Raises ArchiveUnwritable: then none of them counts, and the caller stores them again.
         """
         try:
             stored = [self._append(one) for one in given]

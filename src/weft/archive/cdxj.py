@@ -1,4 +1,4 @@
-"""The index beside a finished WARC file: one sorted line for each response, as replay tools read it."""
+"""The index file of a finished WARC file: one sorted line for each response, as replay tools read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process that was killed left behind: torn tails are cut, unfinished files get their index."""
+"""Repairs what a process that was killed left behind: cuts torn tails, and writes the index of unfinished files."""
 
 from __future__ import annotations
 

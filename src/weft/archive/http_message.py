@@ -44,7 +44,7 @@ class HttpHead:
 
 
 def parse_head(raw: bytes) -> HttpHead:
-    """Read a header block; lines that are no field are left out, a line that goes on with space is joined."""
+    """Read a header block; lines that are no field are left out, a folded line is joined."""
     status = _STATUS.match(raw)
     lines = _GOES_ON.sub(b" ", raw).decode("latin-1").split("\n")[1:]
     parts = [line.partition(":") for line in lines]

@@ -1,4 +1,4 @@
-"""Reading a record back by its position."""
+"""Reads a record back by its position in the archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading records that lie on another node, over HTTP."""
+"""Reads records that lie on another node, over HTTP."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class WarcFile:
         self._lines.clear()
 
     def finish(self) -> None:
-        """Write the index beside the file and close it."""
+        """Write the index next to the file and close it."""
         self.sync()
         self._index.close()
         part = cdxj.part_of(self.path)

@@ -99,8 +99,8 @@ def render(exchange: Exchange, earlier: EarlierRecord | None = None) -> Rendered
     record = _identity.new()
     payload = sha1(exchange.body)
     about = _about(exchange, date)
-    beside = f"{about}WARC-Concurrent-To: {record}\r\n"
-    request_fields = f"{beside}Content-Type: application/http; msgtype=request\r\n"
+    concurrent = f"{about}WARC-Concurrent-To: {record}\r\n"
+    request_fields = f"{concurrent}Content-Type: application/http; msgtype=request\r\n"
     members: list[Iterable[bytes]] = [
         [_packed(_head("request", _identity.new(), request_fields, exchange.request), exchange.request)]
     ]
@@ -110,7 +110,7 @@ def render(exchange: Exchange, earlier: EarlierRecord | None = None) -> Rendered
     else:
         members.append(_response(exchange, record, about, payload))
     if exchange.truncated or exchange.notes:
-        members.append([_metadata(exchange, beside)])
+        members.append([_metadata(exchange, concurrent)])
     mime = REVISIT if profile else exchange.content_type.partition(";")[0].strip().lower()
     if profile == NOT_MODIFIED:
         payload = earlier.digest if earlier else ""
@@ -199,12 +199,12 @@ def _pieces(exchange: Exchange, record: str, fields: str, is_packed: bool) -> It
     yield packer.compress(b"\r\n\r\n") + packer.flush()
 
 
-def _metadata(exchange: Exchange, beside: str) -> bytes:
+def _metadata(exchange: Exchange, concurrent: str) -> bytes:
     notes = exchange.notes
     if exchange.truncated:
         notes = (("truncated", exchange.truncated), ("received", str(len(exchange.body))), *notes)
     block = "".join(f"{name}: {value}\r\n" for name, value in notes).encode()
-    fields = f"{beside}Content-Type: application/warc-fields\r\n"
+    fields = f"{concurrent}Content-Type: application/warc-fields\r\n"
     return _packed(_head("metadata", _identity.new(), fields, block), block)
 
 

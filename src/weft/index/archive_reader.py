@@ -1,4 +1,7 @@
-"""What the archive holds of pages: records named by accepted results, read again by worker processes."""
+"""Reads again what the archive holds of pages, in worker processes, to compare the index with it.
+
+`archive_reader_process` is the other end.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ from weft.intake.workers.worker_pool import WorkerMessages, WorkerPool, processo
 from weft.intake.workers.worker_process import WorkerCommand
 from weft.mgmt.values import WarcPosition
 from weft.model.url import PageUrl, UrlRefused, UrlRules
-from weft.reading.body import Body, own_body
 from weft.reading.http_reader import HttpReader, PageResponse, location_in
+from weft.reading.response_body import Body, own_body
 from weft.reading.settings import CRAWL
 
 _GROUP: Final = 50
@@ -70,7 +73,7 @@ def _refuse(refused: Refused) -> ExpectedPage:
     return ExpectedPage(problem=refused.why)
 
 
-_LANGUAGE: Final = WorkerMessages[ArchiveTask, ExpectedPage](
+_MESSAGES: Final = WorkerMessages[ArchiveTask, ExpectedPage](
     encode, msgspec.msgpack.Decoder(list[ExpectedPage]).decode, _refuse
 )
 
@@ -126,8 +129,8 @@ def archive_reader_pool(
     """Reads any number of records, in order, with a bounded number in progress."""
     count = workers or processors()
     first = ReaderSettings.from_settings(settings, rules, archive)
-    orders = WorkerCommand("weft.index.archive_reader_process", encode(first), settings.limits.parse_seconds)
-    with WorkerPool(count, orders, _LANGUAGE) as started:
+    command = WorkerCommand("weft.index.archive_reader_process", encode(first), settings.limits.parse_seconds)
+    with WorkerPool(count, command, _MESSAGES) as started:
 
         def read_again(fetches: Iterable[ArchivedFetch]) -> Iterator[tuple[ArchivedFetch, ExpectedPage]]:
             pending = ((group, started.give(group)) for group in _grouped(fetches))

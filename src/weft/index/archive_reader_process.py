@@ -1,4 +1,4 @@
-"""The process that reads records again, to compare the index with its archive."""
+"""The process that reads records again for `weft verify --archive`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an index process did since it began, and how fast it is lately."""
+"""Counts what an index process did since it started, and how fast it is now."""
 
 from __future__ import annotations
 

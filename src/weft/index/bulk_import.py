@@ -11,7 +11,7 @@ from weft.linkindex.bulk import BulkBuild
 
 class BulkImporter:
     """Loads sources one after another into a bulk build. Until `finish` the index is empty: an import that is cut off
-    begins anew."""
+    starts over."""
 
     def __init__(self, build: BulkBuild, reader: PageReader, now: int) -> None:
         self._build, self._reader, self._now = build, reader, now

@@ -1,4 +1,4 @@
-"""Which chunks are loaded: marked in the batch that loads them, so that both are true or neither."""
+"""Marks the chunks that are loaded, in the batch that loads them: both are written or neither."""
 
 from __future__ import annotations
 

@@ -18,10 +18,10 @@ from weft.linkindex.loaded import LoadedPage
 from weft.mgmt.values import BuildLink, Result, WarcPosition
 from weft.model.fetch_error import FetchError
 from weft.model.url import PageUrl
-from weft.reading.body import Body, own_body
 from weft.reading.following import FoundUrl
 from weft.reading.http_reader import HttpReader, PageResponse, Reading
 from weft.reading.outcomes import PageOutcome
+from weft.reading.response_body import Body, own_body
 from weft.reading.settings import CRAWL, ReadingSettings
 
 _KINDS: Final = {

@@ -1,4 +1,7 @@
-"""Fetches read by worker processes: what is sent to them, what comes back, and a fetch whose worker died."""
+"""Worker processes that read fetches for the index builder: what is sent to them and what comes back.
+
+`fetch_reader_process` is the other end.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,7 @@ def _refuse(refused: Refused) -> FetchAnswer:
     return FetchAnswer(None, _DEATHS[refused.reason])
 
 
-_LANGUAGE: Final = WorkerMessages[FetchTask, FetchAnswer](encode, _decode_answers, _refuse)
+_MESSAGES: Final = WorkerMessages[FetchTask, FetchAnswer](encode, _decode_answers, _refuse)
 
 
 @contextmanager
@@ -83,8 +86,8 @@ def fetch_reader_pool(
 ) -> Iterator[ReadAll]:
     """Reads many fetches at once, with `workers` processes or one less than there are processors."""
     first = ReaderSettings.from_settings(settings, rules, archive)
-    orders = WorkerCommand("weft.index.fetch_reader_process", encode(first), settings.limits.parse_seconds)
-    with WorkerPool(workers or max(1, processors() - 1), orders, _LANGUAGE) as started:
+    command = WorkerCommand("weft.index.fetch_reader_process", encode(first), settings.limits.parse_seconds)
+    with WorkerPool(workers or max(1, processors() - 1), command, _MESSAGES) as started:
 
         def read_all(links: Sequence[BuildLink]) -> list[ReadFetch]:
             pending = [started.give(FetchTask(list(links[at : at + _GROUP]))) for at in range(0, len(links), _GROUP)]

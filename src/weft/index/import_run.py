@@ -1,4 +1,4 @@
-"""How far an import is: kept in the same batch as what was loaded, so that both are true or neither."""
+"""How far an import got: written in the same batch as what was loaded, so that both are true or neither."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _decode = msgspec.json.Decoder(ImportRun).decode
 
 
 def begin(reader: Reader, source: ImportSource, now: int) -> ImportRun | None:
-    """The run that this import goes on with, if one over the same file was cut off; else a new one.
+    """The run that this import resumes, if one over the same file was cut off; else a new one.
 
     None for standard input, which cannot be read again.
     """

@@ -1,4 +1,4 @@
-"""Importing: blocks of pages in, rounds into the link index, and an exact place to go on from after a kill."""
+"""Imports pages into the link index in rounds, each with a note of how far it got, so that an import can resume."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUND_BYTES = 32 << 20
 """Content that one round may hold, whatever the number of its pages."""
 
 LISTED = 100
-"""Skipped lines and records that are told one by one; the rest is counted."""
+"""Skipped lines and records that are listed one by one; the rest is only counted."""
 
 
 class ImportRefused(WeftError):  # noqa: N818 - an answer about the input, not a fault
@@ -125,7 +125,7 @@ class Importer:
         run = import_run.begin(self._store, source, self._now)
         started, start = (run.started, run.position) if run else (self._now, BEGINNING)
         if start != BEGINNING:
-            self.report.resumed.append(f"{source.name}: going on at {_unit(source)} {start.number}")
+            self.report.resumed.append(f"{source.name}: resuming at {_unit(source)} {start.number}")
         if strict:
             check(source, self._reader.blocks(source, started, start))
         left = None if most is None else most - self.report.pages
@@ -168,12 +168,12 @@ class Importer:
 
 
 def count_block(report: ImportReport, block: PageBlock, source: ImportSource, watcher: ImportWatcher) -> None:
-    """Count and tell what of a block was skipped or passed over."""
+    """Count and report what of a block was skipped or passed over."""
     report.passed += block.passed
     report.skipped += len(block.skipped)
     report.reasons.update(skipped.refused.reason for skipped in block.skipped)
     for skipped in block.skipped:
-        watcher.skipped(_told(source, skipped))
+        watcher.skipped(_sentence(source, skipped))
 
 
 def check(source: ImportSource, blocks: Iterator[PageBlock]) -> None:
@@ -181,16 +181,16 @@ def check(source: ImportSource, blocks: Iterator[PageBlock]) -> None:
     try:
         for block in blocks:
             for skipped in block.skipped:
-                raise ImportRefused(f"{_told(source, skipped)}; nothing of this file was loaded")
+                raise ImportRefused(f"{_sentence(source, skipped)}; nothing of this file was loaded")
     except SourceDamaged as damage:
         raise ImportRefused(f"{damage}; nothing of this file was loaded") from damage
 
 
-def _told(source: ImportSource, skipped: Skipped) -> str:
+def _sentence(source: ImportSource, skipped: Skipped) -> str:
     position, why = skipped.position, skipped.refused.why
     if _unit(source) is SourceUnit.LINE:
         return f"{source.name}:{position.number}: {why}"
-    return f"{source.name}: {position.told(SourceUnit.RECORD)}: {why}"
+    return f"{source.name}: {position.in_words(SourceUnit.RECORD)}: {why}"
 
 
 def _unit(source: ImportSource) -> SourceUnit:

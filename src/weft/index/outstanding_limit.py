@@ -1,4 +1,4 @@
-"""How many links may be under way: fewer while more is fetched than can be built in time."""
+"""How many links may be handed over at a time: fewer while pages are fetched faster than they can be built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index process: builds crawled chunks, hands out segments, and says how it is doing."""
+"""The loop of the index process: builds crawled chunks, runs the dispatcher, and reports its status."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class IndexResources:
 class IndexService:
     """One loop over both jobs; each step is whole, so that it may be killed between any two.
 
-    Builder and dispatcher work in a thread, one call at a time; heartbeats and the status go on meanwhile.
+    Builder and dispatcher work in a thread, one call at a time; heartbeats and status reports continue meanwhile.
     """
 
     def __init__(self, resources: IndexResources) -> None:

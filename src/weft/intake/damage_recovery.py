@@ -1,4 +1,4 @@
-"""Going on after damage: where in a packed file the next whole record begins."""
+"""Where in a damaged packed file the next whole record begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files an import reads: arguments become sources, and what cannot be read is refused before anything is."""
+"""Which files an import reads: arguments become sources; what cannot be read is refused before anything is loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A group of lines or records becomes pages: what parse workers do, and a small import does by itself."""
+"""Turns a group of lines or records into pages: in a worker process, or right here for a small import."""
 
 from __future__ import annotations
 

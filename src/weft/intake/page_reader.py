@@ -1,4 +1,4 @@
-"""From a source to blocks of ready pages: read here, parsed by workers, given out in the order of the source."""
+"""From a source to blocks of pages: read here in groups, parsed by workers, given out in the order of the source."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from weft.linkindex.loaded import LoadedPage
 GROUP: Final = 32
 """Lines or records of a group, at most."""
 _GROUP_BYTES: Final = 1 << 20
-_GROUP_BESIDE: Final = 1_000
+_GROUP_UNPARSED: Final = 1_000
 """Records that need no parsing: there may be nothing else for a long time."""
 _WAITING: Final = 64
 _WAITING_BYTES: Final = 64 << 20
-"""Tasks on their way: about as many pages as a round has, so that workers go on while one is written."""
+"""Tasks on their way: about as many pages as a round has, so that workers stay busy while one is written."""
 
 
 class Skipped(NamedTuple):
@@ -38,7 +38,7 @@ class Skipped(NamedTuple):
 
 @dataclass(slots=True)
 class ParseGroup:
-    """Lines or records that are parsed together, and what was found between them; reading can go on at `after`."""
+    """Lines or records that are parsed together, and what was found between them; reading can continue at `after`."""
 
     after: SourcePosition
     bytes_read: int = 0
@@ -68,8 +68,8 @@ class ParseGroup:
         self.size += size
 
     def is_full(self, most: int) -> bool:
-        beside = len(self.skipped) + self.passed.total()
-        return len(self.positions) >= most or self.size >= _GROUP_BYTES or beside >= _GROUP_BESIDE
+        unparsed = len(self.skipped) + self.passed.total()
+        return len(self.positions) >= most or self.size >= _GROUP_BYTES or unparsed >= _GROUP_UNPARSED
 
     def task(self, now_ms: int) -> ParseTask:
         return ParseTask(now_ms, self.lines, self.records)
@@ -111,7 +111,7 @@ class Parsers(Protocol):
 
 
 class PageBlock(NamedTuple):
-    """Pages that stand close together in a source, sorted by uri; reading can go on at `after`."""
+    """Neighbouring pages of a source, sorted by uri; reading can continue at `after`."""
 
     pages: list[LoadedPage]
     after: SourcePosition
@@ -135,7 +135,7 @@ class PageReader:
         """The pages of `source` from `start` on, or the first so many; raises SourceDamaged behind the last block.
 
         `now_ms` is the time of pages that have none of their own. Of a block whose pages were loaded, `after` is all
-        that must be remembered to go on later, in another process too.
+        that must be remembered to continue later, in another process too.
         """
         waiting: deque[tuple[ParseGroup, ParsePromise]] = deque()
         try:

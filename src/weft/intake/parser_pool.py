@@ -77,7 +77,7 @@ _PARSED_HERE: Final = 4 << 20
 MESSAGES: Final = WorkerMessages[ParseTask, ParseResult](encode, decode_answer, lambda refused: refused)
 
 
-def orders_for(reading: ReadingSettings, seconds: float, memory: int) -> WorkerCommand:
+def parser_command(reading: ReadingSettings, seconds: float, memory: int) -> WorkerCommand:
     """Workers that give a page so much processor time and memory."""
     return WorkerCommand(
         "weft.intake.parser_process", encode(ParserSettings(reading, seconds, memory, os.getpid())), seconds
@@ -118,6 +118,6 @@ def parser_pool(settings: Settings, rules: UrlRules, workers: int | None = None)
     """What an import parses with; so many workers, or one less than there are processors."""
     limits = settings.limits
     reading = ReadingSettings.from_settings(settings, rules)
-    orders = orders_for(reading, limits.parse_seconds, limits.parse_bytes)
-    with WorkerPool(workers or max(1, processors() - 1), orders, MESSAGES) as started:
+    command = parser_command(reading, limits.parse_seconds, limits.parse_bytes)
+    with WorkerPool(workers or max(1, processors() - 1), command, MESSAGES) as started:
         yield LocalFirstParsers(PageParser(reading), started)

@@ -1,4 +1,4 @@
-"""The process that parses for an import."""
+"""The worker process that parses lines and records for an import."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _LARGEST_LENGTH: Final = 20
 
 
 class HeadRefused(WeftError):  # noqa: N818 - an answer about the record, not a fault
-    """A head that does not tell how long its record is."""
+    """A head from which the length of its record cannot be read."""
 
 
 class ArchiveRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -55,13 +55,13 @@ class RecordHead(NamedTuple):
     media: str = ""
     """The content type of the block."""
     is_segment: bool = False
-    """Whether the content goes on in another record."""
+    """Whether the content continues in another record."""
     is_cut: bool = False
     """Whether whoever wrote the record left out a part of the content."""
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the content may tell of a page: a response, what was found without one, or a line of a WAT file."""
+        """Whether the content may describe a page: a response, what was found without one, or a line of a WAT file."""
         return self.kind in _WANTED or (self.kind == "metadata" and self.media.startswith("application/json"))
 
 

@@ -12,9 +12,9 @@ from weft.intake.skip_reasons import PageRefused, SkipReason
 from weft.linkindex.loaded import LoadedPage
 from weft.model.fetch_error import FetchError
 from weft.model.url import PageUrl, UrlRefused, foreign_scheme
-from weft.reading.body import foreign_body
 from weft.reading.http_reader import HttpReader, PageResponse, Payload, location_in
 from weft.reading.outcomes import PageOutcome
+from weft.reading.response_body import foreign_body
 
 _REASON: Final = {
     FetchError.TOO_LARGE: SkipReason.TOO_LARGE,

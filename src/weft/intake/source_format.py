@@ -1,4 +1,4 @@
-"""What a file holds: told by how it begins once it is unpacked, and by its name only where that says nothing."""
+"""Which format a source has: recognised by how its content begins, and by its name only if that does not decide."""
 
 from __future__ import annotations
 

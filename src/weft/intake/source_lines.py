@@ -1,4 +1,4 @@
-"""The lines of a source: numbered, with their place in the file, and never more of one in memory than a limit."""
+"""The lines of a file, numbered, each with its position; no more of a line is held in memory than a limit."""
 
 from __future__ import annotations
 

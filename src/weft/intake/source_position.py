@@ -1,4 +1,4 @@
-"""Places in a source: where a line or record begins, and where reading broke off."""
+"""Positions in a source: where a line or record begins, and where reading broke off."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SourceUnit(StrEnum):
 
 
 class SourcePosition(NamedTuple):
-    """The beginning of a line or record, as its reader counts: reading can go on there.
+    """The beginning of a line or record, as its reader counts: reading can resume there.
 
     Of a line, `offset` is its byte in what the file unpacks to. Of a record, `offset` is the byte of the file as it is
     stored at which a gzip member or zstd frame begins, and `within` counts the unpacked bytes from there on.
@@ -27,7 +27,7 @@ class SourcePosition(NamedTuple):
     offset: int
     within: int = 0
 
-    def told(self, unit: SourceUnit) -> str:
+    def in_words(self, unit: SourceUnit) -> str:
         """The place in words."""
         if unit is SourceUnit.LINE:
             return f"line {self.number} (byte {self.offset:,} unpacked)"
@@ -41,7 +41,7 @@ class SourceDamaged(WeftError):  # noqa: N818 - the file's state, not a fault of
     """A source that cannot be read to its end; every whole line or record before the break was given out."""
 
     def __init__(self, source: str, unit: SourceUnit, reached: SourcePosition, problem: str) -> None:
-        super().__init__(f"{source}: {problem}; read up to {reached.told(unit)}")
+        super().__init__(f"{source}: {problem}; read up to {reached.in_words(unit)}")
         self.source, self.reached, self.problem = source, reached, problem
 
 

@@ -1,4 +1,4 @@
-"""The records of an archive: each with its position, none that is not whole; reading goes on after a bad one."""
+"""The records of a WARC or ARC file, each with its position; reading continues after a damaged one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_RETURNS: Final = 100
 
 
 class RecordEntry(NamedTuple):
-    """A record, or why there is none; reading can go on at `after`."""
+    """A record, or why there is none; reading can continue at `after`."""
 
     position: SourcePosition
     after: SourcePosition

@@ -21,9 +21,9 @@ from weft.intake.skip_reasons import PageRefused, SkipReason
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.records import Doc
 from weft.model.url import foreign_scheme
-from weft.reading.body import BodyType, PageContent, RecognisedBody, media_type_of
 from weft.reading.html_body import HTML_MEDIA_TYPES
 from weft.reading.outcomes import BodyKind
+from weft.reading.response_body import BodyType, PageContent, RecognisedBody, media_type_of
 from weft.reading.settings import ReadingSettings
 
 _WORDS_AT: Final = {"A@/href": "text", "AREA@/href": "alt", "FRAME@/src": "title"}

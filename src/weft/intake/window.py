@@ -38,7 +38,7 @@ class Window:
         """Why the bytes end where they do, unless that is the end of the file."""
 
     def reach(self, size: int) -> int:
-        """Have that many bytes in view; tell how many there are, which is less only at the end."""
+        """Have that many bytes in view; returns how many there are, which is less only at the end."""
         while len(self._data) < size and not self._is_at_end:
             self._read()
         return len(self._data)
@@ -75,7 +75,7 @@ class Window:
             self._members.popleft()
 
     def skip(self, size: int) -> bool:
-        """Move forward over any number of bytes; tell whether there were so many."""
+        """Move forward over any number of bytes; returns whether there were so many."""
         while size:
             there = min(size, self.reach(1))
             if not there:

@@ -11,9 +11,9 @@ from weft.errors import StoreError, UsageError
 from weft.linkindex.cells import query_cells
 from weft.linkindex.changes import expired_cells, history_cells
 from weft.linkindex.gc_paused import gc_paused
+from weft.linkindex.index_state import IndexState
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.round import CountingRules, RoundPlan, plan_round
-from weft.linkindex.state import IndexState
 from weft.store.api import Batch, Column, Reader, Store
 from weft.store.encoding import cell_key
 from weft.store.tables import Table

@@ -8,14 +8,24 @@ from operator import itemgetter
 
 from weft.linkindex import keys
 from weft.linkindex.cells import Cells
-from weft.linkindex.domains import combine_domains, observe_domains, observe_totals
+from weft.linkindex.index_state import IndexState
 from weft.linkindex.loaded import LoadedPage
-from weft.linkindex.loader import SortedPages, newest, sort_out
-from weft.linkindex.pages import NOTHING_BEFORE, PageDifference, difference
+from weft.linkindex.observers import (
+    NOTHING_BEFORE,
+    PageDifference,
+    SortedPages,
+    add_docs,
+    combine_domains,
+    combine_uris,
+    newest,
+    observe_domains,
+    observe_totals,
+    observe_uris,
+    page_difference,
+    sort_out,
+)
 from weft.linkindex.records import DomainInfo, UriInfo, Version, compress_doc, encode_since
-from weft.linkindex.state import IndexState
 from weft.linkindex.updates import LinkChange, Updates
-from weft.linkindex.uris import add_docs, combine, observe_uris
 
 
 @dataclass(slots=True)
@@ -64,7 +74,7 @@ def plan_round(
     own = [*messages, *changes]
     # Cells are then made nearly in the order of their keys, which halves the cost of writing them.
     own.sort(key=itemgetter(0))
-    deltas = combine(own)
+    deltas = combine_uris(own)
     for uri, domain, step in docs:
         add_docs(deltas, uri, domain, step)
     plan.updates.links = own
@@ -88,7 +98,7 @@ def _observe_pages(
         plan.cells[_version_key(page)] = page.version.encode()
     for page in plan.pages.changed:
         before = befores.get(page.uri)
-        found = difference(page, before or NOTHING_BEFORE)
+        found = page_difference(page, before or NOTHING_BEFORE)
         _add_page(plan, page, found, is_known=page.uri in known)
         own += _route(plan, page, found.changes, rules)
         if (before is not None) == page.is_gone:

@@ -12,7 +12,6 @@ from weft.linkindex.records import Doc
 from weft.model.links import base_for_links, join_links
 from weft.model.url import PageUrl, UrlRefused
 from weft.reading import body_types
-from weft.reading.body import BodyType, PageContent, RecognisedBody
 from weft.reading.following import (
     FoundUrl,
     fingerprint_of_entries,
@@ -25,6 +24,7 @@ from weft.reading.following import (
 from weft.reading.listing_entries import UrlListing
 from weft.reading.listing_kinds import ListingKind
 from weft.reading.outcomes import BodyKind, Effect, Leads, PageOutcome, effect_of, is_redirect, is_success, outcome_of
+from weft.reading.response_body import BodyType, PageContent, RecognisedBody
 from weft.reading.settings import ReadingPolicy, ReadingSettings
 
 

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Final
 
 from weft.archive.body_decoding import DecodeLimits
-from weft.reading.body import Body, BodyType, ReadBody
 from weft.reading.listing_entries import UrlListing, read_listing
 from weft.reading.listing_kinds import ListingKind, kind_of, unpacked
 from weft.reading.outcomes import BodyKind
+from weft.reading.response_body import Body, BodyType, ReadBody
 from weft.reading.settings import ReadingSettings
 
 

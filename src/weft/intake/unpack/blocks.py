@@ -15,7 +15,7 @@ from weft.intake.unpack.unzstd import read_dictionary, unzstd
 
 
 def blocks(packed: PackedFile, compression: Compression | None, start: int = 0) -> Iterator[bytes]:
-    """The bytes from `start` on, a position in what the file unpacks to; None: its beginning tells the compression."""
+    """The bytes from `start` on, a position in what the file unpacks to; None: recognise the compression first."""
     if compression is Compression.NONE:
         return (data for data, _ in pieces(packed, compression, start))
     return (data for data, _ in pieces(packed, compression, within=start))

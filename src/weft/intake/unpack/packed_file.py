@@ -46,7 +46,7 @@ class PackedFile:
         return self._ahead
 
     def skip_to(self, offset: int) -> None:
-        """Go on at `offset`; only for files, which can."""
+        """Continue at `offset`; not for pipes."""
         size = self._file.seek(0, 2)
         if offset > size:
             raise EOFError(f"it ends at byte {size}, and was to be read from byte {offset} on")

@@ -1,4 +1,4 @@
-"""A worker from inside: a process that answers questions and may be killed, by its own limits or with its user."""
+"""A worker process seen from inside: answers questions until its limits, or the end of its parent, end it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def serve(begin: Callable[[bytearray], tuple[WorkerLimits, Callable[[bytearray],
 
     `begin` gets the first frame, the settings, and gives what answers all others.
     """
-    # Ctrl-C reaches the whole group of processes; the import tells its workers when to stop.
+    # Ctrl-C reaches the whole group of processes; the parent process stops its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=int(sys.argv[1])) as peer:
         settings = receive(peer)
@@ -70,7 +70,7 @@ def _address_space() -> int:
 
 
 def _bind_to(parent: int) -> None:
-    """Die when the import does, even by kill -9 and even while a page is parsed; elsewhere the closed socket tells."""
+    """Die with the parent, even if that is killed and a page is being parsed; elsewhere the closed socket ends it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

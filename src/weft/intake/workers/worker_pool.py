@@ -1,4 +1,4 @@
-"""Workers: a few processes that answer questions, each replaced when it dies.
+"""A few worker processes that answer questions, each replaced when it dies.
 
 A question whose worker died is asked again in its smallest parts: what dies again, alone, is to blame and is refused;
 what died with it, or was killed from outside, is not.
@@ -22,7 +22,7 @@ PATIENCE: Final = 30.0
 
 _STARTS: Final = 3
 _ROOM: Final = 256 << 20
-"""Bytes of answers that may wait to be taken before only the oldest question goes on."""
+"""Bytes of answers that may wait to be taken before only the oldest question is worked on."""
 
 
 class Parts(Protocol):
@@ -104,9 +104,9 @@ class WorkerPool(Generic[Question, Answer]):
     """Up to `count` processes, started when there is something to do and ended with this object."""
 
     def __init__(
-        self, count: int, orders: WorkerCommand, language: WorkerMessages[Question, Answer], patience: float = PATIENCE
+        self, count: int, command: WorkerCommand, messages: WorkerMessages[Question, Answer], patience: float = PATIENCE
     ) -> None:
-        self._orders, self._language, self._patience = orders, language, patience
+        self._command, self._messages, self._patience = command, messages, patience
         self._room = AnswerRoom(_ROOM)
         self._given = 0
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="worker")
@@ -155,22 +155,22 @@ class WorkerPool(Generic[Question, Answer]):
             return self._ask(single)
         except WorkerLost as lost:
             if lost.refused.reason is not SkipReason.CRASH:
-                return 0, [self._language.refuse(lost.refused)]
+                return 0, [self._messages.refuse(lost.refused)]
         try:
             return self._ask(single)
         except WorkerLost as lost:
-            return 0, [self._language.refuse(lost.refused)]
+            return 0, [self._messages.refuse(lost.refused)]
 
     def _ask(self, question: Question) -> tuple[int, list[Answer]]:
-        """Ask this thread's own worker; tells the size of the answer too."""
+        """Ask this thread's own worker; also returns the size of the answer."""
         child = self._child()
         try:
-            data = child.ask(self._language.encode(question), self._patience + self._orders.seconds * len(question))
+            data = child.ask(self._messages.encode(question), self._patience + self._command.seconds * len(question))
         except WorkerLost:
             self._forget(child)
             raise
         try:
-            answer = self._language.decode(data)
+            answer = self._messages.decode(data)
         except msgspec.DecodeError as error:
             answer, problem = [], str(error)
         else:
@@ -195,11 +195,11 @@ class WorkerPool(Generic[Question, Answer]):
         """A new worker; one that is killed while it starts, as on a machine without memory, is no reason to give up."""
         for _ in range(_STARTS - 1):
             try:
-                return WorkerProcess(self._orders)
+                return WorkerProcess(self._command)
             except WorkersUnusable:
                 if self._is_closed:
                     raise CancelledError from None
-        return WorkerProcess(self._orders)
+        return WorkerProcess(self._command)
 
     def _forget(self, child: WorkerProcess) -> None:
         self._own.child = None

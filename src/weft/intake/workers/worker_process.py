@@ -1,4 +1,4 @@
-"""One worker as its user sees it: a process, the socket to it, and how it ended."""
+"""One worker process seen from outside: how it is started, asked, and how it ended."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WorkerCommand(NamedTuple):
     module: str
     """A module that serves when it is run."""
     settings: bytes
-    """What that module is told first."""
+    """What that module is sent first."""
     seconds: float
     """Processor time for one question, by which the module ends itself."""
 
@@ -44,14 +44,14 @@ class WorkerCommand(NamedTuple):
 class WorkerProcess:
     """A running worker; raises WorkersUnusable if it does not get so far."""
 
-    def __init__(self, orders: WorkerCommand) -> None:
-        self._seconds = orders.seconds
+    def __init__(self, command: WorkerCommand) -> None:
+        self._seconds = command.seconds
         self._socket, other = socket.socketpair()
         with other:
-            self._process = _start(orders.module, other.fileno())
+            self._process = _start(command.module, other.fileno())
         self._socket.settimeout(_START_SECONDS)
         try:
-            send(self._socket, orders.settings)
+            send(self._socket, command.settings)
             is_ready = bytes(receive(self._socket) or b"") == READY
         except OSError:
             is_ready = False
@@ -79,7 +79,7 @@ class WorkerProcess:
         return answer
 
     def kill(self) -> None:
-        """End the process; whoever waits for its answer is told that it is lost."""
+        """End the process; whoever waits for its answer gets WorkerLost."""
         self._process.kill()
 
     def end(self) -> None:

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from weft.linkindex import keys
 from weft.linkindex.loaded import outlinks_of
-from weft.linkindex.pages import NOTHING_BEFORE, Before
+from weft.linkindex.observers import NOTHING_BEFORE, PageBefore
 from weft.linkindex.records import DomainInfo, Totals, UriInfo, Version, decode_since
 from weft.store.api import Reader
 from weft.store.tables import Table
@@ -61,12 +61,12 @@ class IndexState:
         cells = self._store.get(Table.FLUO, columns)
         return {cell.row[2:]: Version.decode(cell.value) for cell in cells if cell is not None}
 
-    def befores(self, uris: Sequence[bytes]) -> dict[bytes, Before]:
+    def befores(self, uris: Sequence[bytes]) -> dict[bytes, PageBefore]:
         """What each page says until now; a page that is not there is left out."""
         columns = [keys.page_column(uri, name) for uri in uris for name in (keys.CUR, keys.SINCE)]
         cells = self._store.get(Table.FLUO, columns)
         return {
-            cur.row[2:]: Before(outlinks_of(cur.value), decode_since(since.value)) if since else NOTHING_BEFORE
+            cur.row[2:]: PageBefore(outlinks_of(cur.value), decode_since(since.value)) if since else NOTHING_BEFORE
             for cur, since in zip(cells[::2], cells[1::2], strict=True)
             if cur is not None
         }

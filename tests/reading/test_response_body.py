@@ -11,9 +11,9 @@ from weft.archive.http_message import HttpHead
 from weft.archive.record_reader import ArchivedResponse
 from weft.config.crawl_sections import LimitsSettings
 from weft.model.fetch_error import FetchError
-from weft.reading.body import Body, foreign_body, own_body
 from weft.reading.body_types import BODY_TYPES
 from weft.reading.outcomes import BodyKind
+from weft.reading.response_body import Body, foreign_body, own_body
 from weft.reading.settings import ReadingSettings
 
 SETTINGS = ReadingSettings((), 2048, LimitsSettings(), 1 << 20, "weft")

@@ -13,7 +13,7 @@ import pytest
 from support import warcs
 from weft.config.crawl_sections import LimitsSettings
 from weft.intake.page_parser import PageParser, ParseTask
-from weft.intake.parser_pool import MESSAGES, LocalFirstParsers, decode_answer, encode_answer, orders_for
+from weft.intake.parser_pool import MESSAGES, LocalFirstParsers, decode_answer, encode_answer, parser_command
 from weft.intake.record_heads import ArchiveRecord
 from weft.intake.skip_reasons import Refused, SkipReason
 from weft.intake.workers.worker_pool import AnswerRoom, WorkerPool
@@ -37,7 +37,7 @@ def task(*records):
 
 
 def workers(count=1, seconds=5.0, memory=1 << 30, patience=30.0):
-    return WorkerPool(count, orders_for(SETTINGS, seconds, memory), MESSAGES, patience)
+    return WorkerPool(count, parser_command(SETTINGS, seconds, memory), MESSAGES, patience)
 
 
 def children():
@@ -145,7 +145,7 @@ def test_a_file_in_the_current_directory_takes_no_modules_place(tmp_path, monkey
 PARENT = """
 import sys, time
 sys.path.insert(0, {folder!r})
-import test_intake_workers as tests
+import test_worker_pool as tests
 with tests.workers(count=2, seconds=600) as parsing:
     parsing.give(tests.task(tests.response(1))).take()
     for number in range(2):
