@@ -12,7 +12,7 @@ MOST_CHUNKS: Final = 100_000
 
 _CHUNK_LINE: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[^\n]{0,16384}\n")
 _STATUS: Final = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})")
-_GOES_ON: Final = re.compile(rb"\r?\n[ \t]+")
+_FOLDED: Final = re.compile(rb"\r?\n[ \t]+")
 _END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
 
 
@@ -46,7 +46,7 @@ class HttpHead:
 def parse_head(raw: bytes) -> HttpHead:
     """Read a header block; lines that are no field are left out, a folded line is joined."""
     status = _STATUS.match(raw)
-    lines = _GOES_ON.sub(b" ", raw).decode("latin-1").split("\n")[1:]
+    lines = _FOLDED.sub(b" ", raw).decode("latin-1").split("\n")[1:]
     parts = [line.partition(":") for line in lines]
     fields = tuple([(name.strip().lower(), value.strip()) for name, colon, value in parts if colon])
     return HttpHead(int(status[1]) if status else 0, fields)

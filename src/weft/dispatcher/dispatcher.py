@@ -67,7 +67,7 @@ class Dispatcher:
     def __init__(self, store: Store, mgmt: Links, settings: DispatcherSettings, clock: Clock) -> None:
         self._store, self._mgmt, self._settings, self._clock = store, mgmt, settings, clock
         self._from: tuple[int, bytes] = (0, b"")
-        """The base and domain where the next step continues, so that every domain gets its state."""
+        """The base and domain where the next step continues, so that every domain gets its turn."""
         self._user_rules = UserRuleChanges(store)
         self._site_changes = SiteChanges(store, settings)
         self._variants = VariantLimit(settings.rule_variants if settings.learn_parameters else 0)
@@ -145,7 +145,7 @@ class Dispatcher:
             self._store.write(Batch({**cells, **budgets.cells()}), self._store.last_seq + 1)
 
     def _in_order(self, scope: Scope, links: LinkRound, now: int) -> Iterator[bytes]:
-        """Domains that have work: by priority, and those of one priority in state."""
+        """Domains that have work: by priority, and those of one priority in turn."""
         priorities = scope.priorities
         works = links.works(priorities)
         ready = [domain for domain, work in works.items() if work.listed is not None and work.listed <= now]
