@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from measuring import Stopwatch, disk_used
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discovery import DiscoveredLink, Discovery
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope

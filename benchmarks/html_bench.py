@@ -27,7 +27,7 @@ from lxml import html as lxml_html
 from selectolax.lexbor import LexborHTMLParser
 
 from measuring import Stopwatch, timed
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.html import parse_page
 from weft.html.charset import read_document
 from weft.html.fingerprint import fingerprint_and_simhash

@@ -18,7 +18,7 @@ from rocksdict import Rdict, WriteBatch, WriteOptions
 from zstandard import ZstdCompressor, ZstdDecompressor
 
 from measuring import Stopwatch, disk_used, peak_memory, timed
-from weft.config.index_sections import IndexSettings, StoreSettings
+from weft.config.sections import IndexSettings, StoreSettings
 from weft.linkindex.bulk import BulkBuild
 from weft.linkindex.loaded import NO_OUTLINKS, LoadedPage, Outlinks
 from weft.linkindex.pipeline import LinkIndex

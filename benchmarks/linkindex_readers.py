@@ -18,7 +18,7 @@ from pathlib import Path
 from linkindex_contestants import _reworked, bulk
 from measuring import percentile
 from weft.answers.index import Index
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.errors import NotKnown
 from weft.linkindex.pipeline import LinkIndex
 from weft.model.url import Uri, UrlRules, url_of

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.fetch_results import interval_after
 from weft.dispatcher.link_records import LinkRecord
 

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 from rules_measuring import Measured, measure
 from weft.clock import ManualClock
-from weft.config.crawl_sections import DispatcherSettings
-from weft.config.index_sections import UrlSettings
+from weft.config.sections import DispatcherSettings
+from weft.config.sections import UrlSettings
 from weft.demo.web.patterns.pages import html_of
 from weft.demo.web.patterns.pattern import Answer, Server, split_target
 from weft.dispatcher.discovery import DiscoveredLink, Discovery

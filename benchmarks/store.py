@@ -20,7 +20,7 @@ from pathlib import Path
 from rocksdict import Rdict, WriteBatch, WriteOptions
 
 from measuring import Stopwatch, disk_used, timed
-from weft.config.index_sections import StoreSettings
+from weft.config.sections import StoreSettings
 from weft.store.api import Batch, Column
 from weft.store.encoding import cell_key
 from weft.store.rocks_options import engine_options

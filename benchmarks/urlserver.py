@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 
 from measuring import Stopwatch
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import ClaimedLink, DocId, LinkState, Outcome
 from weft.urlserver.errands import Place
 from weft.urlserver.frontier import Frontier

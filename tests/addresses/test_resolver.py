@@ -11,7 +11,7 @@ from support.name_server import AAAA, NXDOMAIN, REFUSED, SERVFAIL, A, Asked, Nam
 from support.resolving import NOW, against, resolved, settings_for
 from weft.addresses.resolver import Failure, Resolved, Resolver
 from weft.clock import ManualClock
-from weft.config.text_table import TextTable
+from weft.config import TextTable
 
 
 def test_the_lowest_ipv4_address_is_taken_with_its_time_to_live() -> None:

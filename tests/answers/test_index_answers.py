@@ -9,7 +9,7 @@ import pytest
 
 import weft
 from weft.answers.index import Index
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.errors import HomeError, NotKnown, UsageError
 from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page
 from weft.linkindex.pipeline import LinkIndex

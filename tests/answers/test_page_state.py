@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from weft.answers.page_state import state_of
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
 from weft.dispatcher.link_records import LinkRecord
 from weft.model.fetch_error import FetchError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.weft_command import weft
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.dispatcher.link_round import LinkRound
 from weft.linkindex.loaded import RawLink, load_page

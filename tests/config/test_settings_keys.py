@@ -3,11 +3,11 @@
 import pytest
 
 from weft.config import KEYS, shown
-from weft.config.allowed import Between
+from weft.config.keys import Between
 from weft.config.check import checked
 from weft.config.keys import Kind
 from weft.config.settings import SECTIONS
-from weft.config.text_table import TextTable
+from weft.config import TextTable
 
 every_key = pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 

@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 
 from support.raw_client import AGENT, Answer, Connection, get
-from weft.config.index_sections import UrlSettings
+from weft.config.sections import UrlSettings
 from weft.demo.web.definition.kinds import Kind
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES, Profile

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.raw_client import get
-from weft.config.index_sections import UrlSettings
+from weft.config.sections import UrlSettings
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.patterns.catalogue import BY_HOST, PATTERNS
 from weft.demo.web.patterns.pattern import Pattern, Server, page_of, split_target

@@ -12,7 +12,7 @@ import pytest
 from lxml import etree
 
 from support.raw_client import Answer, get
-from weft.config.index_sections import UrlSettings
+from weft.config.sections import UrlSettings
 from weft.demo.web.definition.kinds import Kind
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES

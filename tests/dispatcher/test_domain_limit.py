@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.dispatcher_world import RULES, CrawlWorld, place_of
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher import domain_limit
 from weft.dispatcher.link_records import LinkPhase
 from weft.model.refusal import Refusal, RefusalKind

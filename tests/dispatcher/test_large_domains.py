@@ -9,7 +9,7 @@ import pytest
 
 from support.dispatcher_world import CountingStore
 from weft.clock import ManualClock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
 from weft.dispatcher.link_records import (
     DomainWork,

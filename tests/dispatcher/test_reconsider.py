@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from support.dispatcher_world import CountingStore, CrawlWorld, place_of
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher import reconsider, site_changes, unknown_references
 from weft.dispatcher.discovery import DiscoveredLink, refusal_of
 from weft.dispatcher.link_records import LinkPhase

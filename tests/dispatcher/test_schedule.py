@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from weft.clock import ManualClock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discovery import DiscoveredLink, Discovery
 from weft.dispatcher.dispatcher import Dispatcher
 from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.dispatcher_world import CrawlWorld, place_of
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discovery import Discovery
 from weft.dispatcher.link_records import LinkPhase
 from weft.dispatcher.link_round import LinkRound

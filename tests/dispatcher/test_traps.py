@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from support.suites import suite_file
 from weft.clock import ManualClock
-from weft.config.crawl_sections import DispatcherSettings, LimitsSettings
+from weft.config.sections import DispatcherSettings, LimitsSettings
 from weft.dispatcher.discovery import DiscoveredLink, Discovery
 from weft.dispatcher.link_records import LinkRecord, decode_record
 from weft.dispatcher.link_round import LinkRound

@@ -26,7 +26,7 @@ from support.page_versions import REFERENCES, RULES, URLS, store_of
 from support.weft_command import one_sentence, weft
 from weft.cli.export_progress import ExportProgress
 from weft.cli.main import main
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.export.plan import plan
 from weft.export.request import Request, Subject
 from weft.linkindex.loaded import RawLink, load_page

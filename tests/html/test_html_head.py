@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.html import ParsedPage, Refresh, RobotsDirectives, parse_page, robots_in_header
 from weft.html.parse import HEADINGS_CHARS
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from support.html_pieces import link_anchors, pages
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.html import FoundLink, parse_page
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.built_world import SETTINGS, World
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.errors import MgmtError, MgmtUnavailable, StoreError
 from weft.index.service import IndexResources, IndexService
 from weft.linkindex.verify import verify

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.json_lines import DESCRIPTION_CHARS, HEADINGS_CHARS, JsonPages, collapsed
 from weft.intake.skip_reasons import PageRefused
 from weft.linkindex.loaded import RawLink, load_gone, load_page

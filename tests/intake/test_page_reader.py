@@ -7,7 +7,7 @@ import pytest
 
 from support import warcs
 from support.suites import suites_folder
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.import_source import expand
 from weft.intake.page_parser import PageParser
 from weft.intake.page_reader import PageReader

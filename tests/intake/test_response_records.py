@@ -9,7 +9,7 @@ import zstandard
 
 from support import warcs
 from support.suites import suite_file
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.record_heads import ArchiveRecord
 from weft.intake.response_records import RecordReader
 from weft.intake.skip_reasons import PageRefused, SkipReason

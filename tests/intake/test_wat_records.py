@@ -8,7 +8,7 @@ import pytest
 
 from support import warcs
 from support.suites import suite_file
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.import_source import expand
 from weft.intake.record_heads import ArchiveRecord
 from weft.intake.response_records import RecordReader

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support import warcs
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.page_parser import PageParser, ParseTask
 from weft.intake.parser_pool import MESSAGES, LocalFirstParsers, decode_answer, encode_answer, parser_command
 from weft.intake.record_heads import ArchiveRecord

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.random_webs import RULES, histories
 from support.small_webs import SAMPLE, page
 from weft.clock import ManualClock
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.errors import UsageError
 from weft.linkindex.bulk import BulkBuild, is_empty
 from weft.linkindex.changes import HistoryBaseline, baseline
@@ -119,7 +119,7 @@ import sys
 from pathlib import Path
 from support.small_webs import SAMPLE
 from weft import failpoints
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.linkindex.bulk import BulkBuild
 from weft.store.rocksdb import RocksStore
 failpoints.arm(sys.argv[2])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.random_webs import RULES, Buckets, histories, newest_pages
 from weft.answers.index import Index
 from weft.clock import ManualClock
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.errors import UsageError
 from weft.linkindex import keys
 from weft.linkindex.batch import expected_cells

@@ -20,7 +20,7 @@ from support.mgmt_engines import Server
 from support.mgmt_machine import Machine
 from weft.clock import ManualClock
 from weft.config import load
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.errors import MgmtError, MgmtForeign, MgmtUnavailable, SettingsError
 from weft.mgmt.api import Mgmt
 from weft.mgmt.postgres import PostgresMgmt

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from weft.archive.body_decoding import BodyRefused
 from weft.archive.http_message import HttpHead
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.linkindex.records import decode_page
 from weft.model.domain import reversed_domain
 from weft.reading.following import FoundUrl

@@ -9,7 +9,7 @@ import pytest
 from weft.archive.body_decoding import BodyRefused
 from weft.archive.http_message import HttpHead
 from weft.archive.record_reader import ArchivedResponse
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.model.fetch_error import FetchError
 from weft.reading.body_types import BODY_TYPES
 from weft.reading.outcomes import BodyKind

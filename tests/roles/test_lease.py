@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from weft.clock import ManualClock
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost, MgmtError, MgmtUnavailable
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NodeState, NodeType

@@ -15,7 +15,7 @@ import pytest
 
 from support.weft_command import weft
 from weft.clock import SystemClock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.dispatcher import Dispatcher
 from weft.dispatcher.link_records import LINK, LinkPhase, decode_record
 from weft.dispatcher.scope import Scope

@@ -10,7 +10,7 @@ import pytest
 
 import weft as package
 from support.weft_command import weft
-from weft.config.index_sections import UrlSettings
+from weft.config.sections import UrlSettings
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import Profile
 from weft.demo.web.definition.traits import Session, Traits

@@ -12,7 +12,7 @@ from support.spider_process import make_home, start_spider
 from weft.archive.body_decoding import DecodeLimits
 from weft.archive.cdxj import RecordPosition
 from weft.archive.record_reader import read_record
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import profile_with
 from weft.demo.web.fates import Fate

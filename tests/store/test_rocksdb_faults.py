@@ -15,7 +15,7 @@ import pytest
 
 from support.store_writing import acknowledged, assert_whole, batch_number, writer
 from weft import failpoints
-from weft.config.index_sections import StoreSettings
+from weft.config.sections import StoreSettings
 from weft.errors import (
     BatchRefused,
     StoreCorrupt,

@@ -14,7 +14,7 @@ import pytest
 
 from support.store_writing import SHARED_ROWS, assert_whole, batch_number
 from weft import failpoints
-from weft.config.index_sections import StoreSettings
+from weft.config.sections import StoreSettings
 from weft.errors import BatchRefused, StoreUnwritable, WeftError
 from weft.store import rocks_ingest
 from weft.store.api import Batch, BulkStore, Column, Reader, Store

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from weft.config.index_sections import StoreSettings
+from weft.config.sections import StoreSettings
 from weft.store.api import Batch, Column
 from weft.store.memory import MemoryStore
 from weft.store.rocksdb import RocksReader, RocksStore

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.config.index_sections import StoreSettings
+from weft.config.sections import StoreSettings
 from weft.errors import UsageError
 from weft.store import open as opening
 from weft.store.api import Batch

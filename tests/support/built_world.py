@@ -10,8 +10,8 @@ from weft.archive.archive_writer import ArchiveWriter
 from weft.archive.warc_records import Exchange
 from weft.clock import ManualClock
 from weft.config import Settings
-from weft.config.crawl_sections import DispatcherSettings
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import DispatcherSettings
+from weft.config.sections import IndexSettings
 from weft.dispatcher.dispatcher import Dispatcher
 from weft.dispatcher.link_records import LinkRecord, decode_record, link_column
 from weft.dispatcher.scope import Scope

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from weft import failpoints
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import ClaimedLink, Lease, NodeType, Result, WarcPosition

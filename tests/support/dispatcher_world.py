@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from weft.clock import ManualClock
-from weft.config.crawl_sections import DispatcherSettings
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import DispatcherSettings
+from weft.config.sections import IndexSettings
 from weft.dispatcher.discovery import DiscoveredLink, Discovery
 from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
 from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.export.columns import FIELDS
 from weft.export.plan import plan
 from weft.export.request import Request

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import ClaimedLink, DocId, LinkState, Outcome
 from weft.robots.file import parse
 from weft.urlserver.errands import News, Place

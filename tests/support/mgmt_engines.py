@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from weft.clock import ManualClock
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.mgmt.api import Mgmt
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.postgres import PostgresMgmt

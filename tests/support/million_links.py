@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from support.small_webs import page, put_pages
-from weft.config.index_sections import StoreSettings
+from weft.config.sections import StoreSettings
 from weft.linkindex.rebuild import rebuild
 from weft.linkindex.verify import verify
 from weft.store.rocksdb import RocksReader, RocksStore

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from weft.config.index_sections import IndexSettings, StoreSettings
+from weft.config.sections import IndexSettings, StoreSettings
 from weft.linkindex.loaded import LoadedPage, RawLink, load_page
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from weft.clock import ManualClock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discovery import DiscoveredLink, Discovery
 from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
 from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch

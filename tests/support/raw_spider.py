@@ -11,7 +11,7 @@ from weft.addresses.resolver import Resolver
 from weft.clock import MonotonicClock, SystemClock
 from weft.config import Settings
 from weft.config.settings import settings_with
-from weft.config.text_table import TextTable
+from weft.config import TextTable
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import DocId, NewLink, NodeType, Result, WarcPosition
 from weft.roles.calls import ControlPlane

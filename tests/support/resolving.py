@@ -12,7 +12,7 @@ import uvloop
 from support.name_server import Handler, NameServer, Zone
 from weft.addresses.resolver import Resolved, Resolver
 from weft.clock import ManualClock
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 
 NOW = 1_000_000
 LONG = 60.0

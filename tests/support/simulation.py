@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from support.polite_checker import Checker, Request, Rules
 from support.simulated_web import Behaviour, SimulatedWeb
 from weft.clock import ManualClock
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import Address, NodeType
 from weft.urlserver.errands import News

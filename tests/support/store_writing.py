@@ -64,7 +64,7 @@ def acknowledged(process: subprocess.Popen[str]) -> int:
 
 def main() -> None:
     from weft import failpoints
-    from weft.config.index_sections import StoreSettings
+    from weft.config.sections import StoreSettings
     from weft.store.rocksdb import RocksStore
 
     failpoints.arm(os.environ.get("WEFT_FAIL", ""))

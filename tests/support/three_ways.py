@@ -9,7 +9,7 @@ from typing import NamedTuple
 from support.built_world import RULES, World
 from weft.clock import ManualClock
 from weft.config import Settings
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.index.archive_reader import ArchiveReader, ExpectedPage
 from weft.index.fetch_reader_pool import ReaderSettings
 from weft.index.verify_archive import ArchiveVerification, decisive_fetches, verify_archive

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from support.weft_command import weft
-from weft.config.index_sections import UrlSettings
+from weft.config.sections import UrlSettings
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES
 from weft.demo.web.judge.judge import judge

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from weft.clock import ManualClock
-from weft.config.crawl_sections import UrlserverSettings
-from weft.config.text_table import TextTable
+from weft.config.sections import UrlserverSettings
+from weft.config import TextTable
 from weft.errors import MgmtError, MgmtUnavailable, TransitionRefused
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import Address, LinkState, NewLink, NodeType, Result, Robots

@@ -7,7 +7,7 @@ import pytest
 from support.simulated_web import SimulatedWeb
 from support.simulation import Simulation
 from weft.clock import ManualClock
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NewLink, Robots
 from weft.robots.policy import FIRST_RETRY, LONGEST

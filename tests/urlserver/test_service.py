@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from support.raw_spider import RawSpider, all_ended, links, quick_settings, running, until
-from weft.config.rules import host_and_port
-from weft.config.text_table import TextTable
+from weft.config import host_and_port
+from weft.config import TextTable
 from weft.errors import MgmtUnavailable, TransitionRefused
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NodeState, NodeType

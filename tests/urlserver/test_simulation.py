@@ -9,7 +9,7 @@ import pytest
 from support.simulated_web import SimulatedWeb
 from support.simulation import Simulation
 from weft.clock import ManualClock
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 from weft.mgmt.api import Mgmt
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.sqlite import SqliteMgmt

@@ -6,7 +6,7 @@ import pytest
 
 from weft.cli.run_urlserver import sitemaps_in_scope
 from weft.clock import ManualClock
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 from weft.config.settings import settings_with
 from weft.errors import MgmtUnavailable
 from weft.mgmt.memory import MemoryMgmt

@@ -17,8 +17,8 @@ from weft.addresses.ip_key import ip_key
 from weft.addresses.rules import AddressRules
 from weft.addresses.static_hosts import StaticHosts
 from weft.clock import Clock
-from weft.config.crawl_sections import UrlserverSettings
-from weft.config.rules import dns_server
+from weft.config.sections import UrlserverSettings
+from weft.config.text_forms import dns_server
 
 
 class Failure(StrEnum):

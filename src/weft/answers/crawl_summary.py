@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from weft.answers.crawl_progress import CrawlProgress
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.scope import Scope
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import LinkFacts, LinkState

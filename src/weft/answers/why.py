@@ -10,7 +10,7 @@ import msgspec
 from weft.answers.host_now import HostNow, HostSilent, host_now
 from weft.answers.objects import moment
 from weft.config import Settings
-from weft.config.agent import product_token
+from weft.config.settings import product_token
 from weft.dispatcher.budgets import Budgets
 from weft.dispatcher.domain_limit import domain_limit_refusal
 from weft.dispatcher.link_records import LinkRecord, decode_record, link_column

@@ -36,7 +36,7 @@ def sample() -> None:
     Everything happens in a temporary home, which is gone afterwards.
     """
     from weft.config import starter
-    from weft.config.index_sections import IndexSettings, StoreSettings
+    from weft.config.sections import IndexSettings, StoreSettings
     from weft.demo.sample import drawn, fluo_lines, query_lines, sample_pages
     from weft.linkindex.pipeline import LinkIndex
     from weft.store.open import open_reader, open_store

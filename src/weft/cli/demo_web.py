@@ -116,7 +116,7 @@ def judge(context: click.Context, /, log: Path, as_json: bool, **given: Any) -> 
 
 def _limits(invocation: Invocation, given: dict[str, Any]) -> Limits:
     from weft import __version__
-    from weft.config.agent import user_agent
+    from weft.config import user_agent
     from weft.demo.web.judge.limits import Limits
 
     settings = invocation.load().settings

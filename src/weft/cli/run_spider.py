@@ -28,7 +28,7 @@ def run(invocation: Invocation) -> None:
 
     Prints one line with its address once it is ready.
     """
-    from weft.config.rules import host_and_port
+    from weft.config import host_and_port
     from weft.mgmt.open import open_mgmt
     from weft.roles.listener import open_listener
     from weft.roles.log_output import begin_logging
@@ -68,7 +68,7 @@ def make_resources(settings: Settings, archive: Path, mgmt: Mgmt, node: str) -> 
     from weft.addresses.rules import AddressRules
     from weft.archive.archive_writer import ArchiveOptions, ArchiveWriter
     from weft.archive.body_decoding import DecodeLimits
-    from weft.config.agent import user_agent
+    from weft.config import user_agent
     from weft.mgmt.values import NodeType
     from weft.roles.calls import ControlPlane
     from weft.roles.lease import LeaseKeeper

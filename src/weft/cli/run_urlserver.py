@@ -35,7 +35,7 @@ def run(invocation: Invocation) -> None:
 
     Prints one line once it is registered.
     """
-    from weft.config.rules import host_and_port
+    from weft.config import host_and_port
     from weft.mgmt.open import open_mgmt
     from weft.roles.listener import open_listener
     from weft.roles.log_output import begin_logging
@@ -94,7 +94,7 @@ def make_resources(settings: Settings, control: ControlPlane, clocks: Clocks) ->
 
 def robots_policy(settings: Settings) -> RobotsPolicy:
     from weft import __version__
-    from weft.config.agent import user_agent
+    from weft.config import user_agent
     from weft.urlserver.mgmt_gateway import RobotsPolicy
 
     token = user_agent(settings.spider, __version__).partition("/")[0].partition(" ")[0]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import LinkRecord
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.parameters.hidden_links import come_closer, hidden, stand_in

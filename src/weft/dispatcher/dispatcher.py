@@ -11,7 +11,7 @@ import msgspec
 
 from weft import failpoints
 from weft.clock import Clock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.budgets import Budgets
 from weft.dispatcher.link_records import DOMAIN_ROW, WORK, LinkPhase, decode_work, list_row, split_listed, work_column
 from weft.dispatcher.link_round import LinkRound

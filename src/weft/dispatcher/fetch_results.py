@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.mgmt.values import WarcPosition
 from weft.model.fetch_error import FetchError

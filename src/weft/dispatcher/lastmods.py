@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import DOMAIN_ROW, LinkPhase, LinkRecord
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.traps.host_limits import Host, host_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final, NamedTuple
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher import site_changes
 from weft.dispatcher.budgets import Budgets
 from weft.dispatcher.discovery import DiscoveredLink, Discovery, refusal_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import NamedTuple
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import DOMAIN_ROW, DUE, NEW, LinkRecord, split_due, uri_of_new
 from weft.dispatcher.link_round import LinkRound
 from weft.store.api import Reader

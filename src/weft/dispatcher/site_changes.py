@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.scope import Scope
 from weft.linkindex.cells import Cells
 from weft.model.domain import reversed_domain

@@ -8,7 +8,7 @@ from typing import Final
 
 from turbohtml import Document, Element, Namespace
 
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.html.directives import refresh_in, robots_in
 from weft.html.page_links import ASCII_SPACE, LONGEST_HREF
 from weft.html.page_text import collapsed

@@ -6,7 +6,7 @@ from typing import Final
 
 from turbohtml import Element
 
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.html import tags
 from weft.html.page_text import collapsed, words_within
 from weft.html.parsed_page import FoundLink

@@ -7,7 +7,7 @@ from typing import Final
 
 from turbohtml import Element
 
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.html import tags
 from weft.html.charset import read_document
 from weft.html.directives import PRODUCT

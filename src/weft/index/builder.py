@@ -9,7 +9,7 @@ import msgspec
 
 from weft import failpoints
 from weft.clock import Clock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discovery import DiscoveredLink, Discovery
 from weft.dispatcher.fetch_results import FetchKind, after_fetch
 from weft.dispatcher.lastmods import Lastmods

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from weft.clock import Clock
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
 from weft.dispatcher.scope import Scope
 from weft.errors import LeaseLost, MgmtError, WeftError

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.fetch_times import milliseconds
 from weft.intake.skip_reasons import PageRefused, SkipReason
 from weft.linkindex.loaded import LoadedPage, load_gone, load_joined

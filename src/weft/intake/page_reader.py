@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Final, NamedTuple, Protocol
 
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.intake.import_source import ImportSource
 from weft.intake.page_parser import ParseResult, ParseTask
 from weft.intake.record_heads import ArchiveRecord

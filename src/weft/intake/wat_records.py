@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from weft.archive.http_message import HttpHead
-from weft.config.crawl_sections import LimitsSettings
+from weft.config.sections import LimitsSettings
 from weft.html import FoundLink, RobotsDirectives
 from weft.html.directives import robots_in
 from weft.html.page_links import ASCII_SPACE, LONGEST_HREF

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, Self
 
 import msgspec
 
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.errors import UsageError
 from weft.linkindex import keys
 from weft.linkindex.batch import Columns, derived_columns

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from weft.clock import Clock, SystemClock
-from weft.config.index_sections import IndexSettings
+from weft.config.sections import IndexSettings
 from weft.errors import StoreError, UsageError
 from weft.linkindex.cells import query_cells
 from weft.linkindex.changes import expired_cells, history_cells

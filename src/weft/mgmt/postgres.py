@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.clock import Clock
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.mgmt.sql.mgmt import SqlMgmt
 from weft.mgmt.sql.postgres_database import PostgresDatabase
 

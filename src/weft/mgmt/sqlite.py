@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from weft.clock import Clock, SystemClock
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.mgmt.locks import NodeLocks
 from weft.mgmt.sql import nodes
 from weft.mgmt.sql.database import Transaction

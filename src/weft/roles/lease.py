@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from weft.clock import Clock, MonotonicClock
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost, WeftError
 from weft.mgmt.values import Lease, NodeState, NodeType
 from weft.roles.calls import ControlPlane

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, Protocol, cast
 
-from weft.config.mask import HIDDEN
+from weft.config.text import HIDDEN
 from weft.spider.records_http import BEGINNING, RecordsProtocol
 from weft.wire import Done, Fetch, LineSplitter, TransId, WireError, Working, decode_request, encode_reply
 

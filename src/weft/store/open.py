@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from weft.config.index_sections import StoreSettings
+from weft.config.sections import StoreSettings
 from weft.errors import UsageError
 from weft.store.api import Reader, Store
 

@@ -16,7 +16,7 @@ from rocksdict import (
     Rdict,
 )
 
-from weft.config.index_sections import StoreSettings
+from weft.config.sections import StoreSettings
 from weft.errors import StoreCorrupt, StoreError, StoreUnwritable
 
 MIB = 1 << 20

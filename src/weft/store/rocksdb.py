@@ -12,7 +12,7 @@ from pathlib import Path
 from rocksdict import AccessType, Checkpoint, Options, Rdict, WriteBatch, WriteOptions
 
 from weft import failpoints
-from weft.config.index_sections import StoreSettings
+from weft.config.sections import StoreSettings
 from weft.errors import BatchRefused, StoreError, StoreUnwritable, WeftError
 from weft.store import directory
 from weft.store.api import Batch, Capability, range_keys

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from weft.config.rules import host_and_port
+from weft.config import host_and_port
 from weft.config.settings import Settings
 from weft.errors import WeftError
 from weft.urlserver.snapshot import HostView

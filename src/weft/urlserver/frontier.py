@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import ClaimedLink, Outcome
 from weft.model.fetch_error import FetchError
 from weft.urlserver.errands import News, Place

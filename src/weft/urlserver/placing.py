@@ -5,7 +5,7 @@ from __future__ import annotations
 from weft.addresses.resolver import Failure, Resolved
 from weft.addresses.rules import AddressRules
 from weft.addresses.static_hosts import StaticHosts
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import Address
 from weft.model.fetch_error import FetchError
 from weft.model.host import name_of, port_of

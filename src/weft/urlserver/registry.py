@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.config.crawl_sections import UrlserverSettings
+from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import Result
 from weft.urlserver.addresses import Addresses
 from weft.urlserver.errands import Errands

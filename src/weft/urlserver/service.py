@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from weft.addresses.resolver import Resolver
-from weft.config.rules import spiders
+from weft.config import spiders
 from weft.errors import LeaseLost, WeftError
 from weft.model.fetch_error import FetchError
 from weft.roles.stop import StopRequest, first_of

@@ -8,7 +8,7 @@ from enum import Enum, auto
 
 import msgspec
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.parameters import evidence_cells
 from weft.dispatcher.parameters.host_evidence import PATHS, HostEvidence, Pair, cast, seen_text
 from weft.dispatcher.parameters.parameter_rules import ParameterRule, contradictions, rules_of_host, rules_of_path

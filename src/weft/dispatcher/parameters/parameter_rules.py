@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.parameters.host_evidence import HostEvidence, Pair, Vote, oldest
 from weft.dispatcher.parameters.path_evidence import Finding, PathEvidence
 from weft.dispatcher.parameters.query import SPELLING, Names, Values, simplest

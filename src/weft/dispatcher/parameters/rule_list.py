@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import DOMAIN_ROW
 from weft.dispatcher.parameters import evidence_cells
 from weft.dispatcher.parameters.host_evidence import HostEvidence

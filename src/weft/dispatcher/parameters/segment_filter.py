@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.parameters.hidden_links import UserRuleChanges, hidden, make_known, stand_in, sweep

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import DOMAIN_ROW
 from weft.linkindex.cells import Cells
 from weft.model.refusal import RefusalKind

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.model.refusal import Refusal, RefusalKind
 
 # `/a` became `%2Fa`, that `%252Fa`, that `%25252Fa`: each page puts the URL of the last one into its own.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from weft.config.crawl_sections import DispatcherSettings
+from weft.config.sections import DispatcherSettings
 from weft.dispatcher.traps.dates import month_of, month_text, shape_of
 from weft.model.refusal import Refusal, RefusalKind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from weft.clock import Clock
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost
 from weft.mgmt.memory.state import NOBODY, HeldLink, HeldNode, State
 from weft.mgmt.transitions import Cause, link_after

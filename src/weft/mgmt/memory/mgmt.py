@@ -9,7 +9,7 @@ from threading import RLock
 from typing import TypeVar
 
 from weft.clock import Clock, SystemClock
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.mgmt import rules
 from weft.mgmt.memory.nodes import MemoryNodes
 from weft.mgmt.memory.state import HeldChunk, WebHost

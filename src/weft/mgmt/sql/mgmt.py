@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.mgmt.sql import building as of_building
 from weft.mgmt.sql import hosts as of_hosts
 from weft.mgmt.sql import known as of_known

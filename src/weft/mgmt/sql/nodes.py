@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost, MgmtError, TransitionRefused
 from weft.mgmt import rules
 from weft.mgmt.sql.building import catch_up, offer_again

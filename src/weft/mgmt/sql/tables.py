@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from weft.config.index_sections import MgmtSettings
+from weft.config.sections import MgmtSettings
 from weft.errors import MgmtError
 from weft.mgmt.relations import DOCUMENTED, RELATIONS, TASKS
 from weft.mgmt.sql.database import Transaction
