@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.suites import suite_file
-from weft.archive.chunked import MOST_CHUNKS, dechunked
-from weft.archive.decode import BodyRefused, DecodeLimits, decode, decode_beginning, decoded_size
-from weft.archive.http_message import parse_head, split_head, text_of
+from weft.archive.body_decoding import BodyRefused, DecodeLimits, decode, decode_beginning, decoded_size
+from weft.archive.http_message import MOST_CHUNKS, dechunked, parse_head, split_head, text_of
 from weft.model.fetch_error import FetchError
 
 LIMITS = DecodeLimits()

@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 from support.suites import suite_file
 from weft.clock import ManualClock
 from weft.config.sections import DispatcherSettings, LimitsSettings
-from weft.dispatcher.discover import Discovery, Found
-from weft.dispatcher.records import LinkRecord, decode_record
+from weft.dispatcher.discovery import DiscoveredLink, Discovery
+from weft.dispatcher.link_records import LinkRecord, decode_record
+from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.traps import trap, trap_after
 from weft.dispatcher.traps.shape import judged, repeated_run
-from weft.dispatcher.work import LinkRound
-from weft.intake.records import ArchiveRecord, PageRefused
-from weft.intake.responses import RecordReader
-from weft.intake.wat import read_wat
+from weft.intake.record_heads import ArchiveRecord
+from weft.intake.response_records import RecordReader
+from weft.intake.skip_reasons import PageRefused
+from weft.intake.wat_records import read_wat
 from weft.linkindex.loaded import LoadedPage
 from weft.model.domain import reversed_domain
 from weft.model.refusal import Refusal, RefusalKind
@@ -161,7 +162,7 @@ def offered(store: MemoryStore, discovery: Discovery, links: Iterable[tuple[str,
     found = []
     for source, url in links:
         page = RULES.identify(url)
-        found.append(Found(reversed_domain(page.domain).encode(), page.uri.encode(), page.url, 4, source))
+        found.append(DiscoveredLink(reversed_domain(page.domain).encode(), page.uri.encode(), page.url, 4, source))
     round_ = LinkRound(store, 1)
     scope = Scope([Site(name="*", scope="any")], discovery._settings)
     added = discovery.offer(round_, scope, found, ManualClock(NOW).now())

@@ -132,7 +132,7 @@ def test_an_import_goes_on_where_it_was_and_a_changed_file_begins_anew(tmp_path:
     assert weft("import", "pages.jsonl", *small, cwd=tmp_path, WEFT_FAIL="import.round.after:3:kill").returncode == -9
     again = answer(weft("import", "pages.jsonl", "--json", *small, cwd=tmp_path))
     assert again["pages"] == 40
-    assert again["resumed"] == ["pages.jsonl: going on at line 61"]
+    assert again["resumed"] == ["pages.jsonl: resuming at line 61"]
     assert weft("import", "pages.jsonl", *small, cwd=tmp_path, WEFT_FAIL="import.round.after:3:kill").returncode == -9
     file.write_text(generated(101))
     changed = answer(weft("import", "pages.jsonl", "--json", *small, cwd=tmp_path))
@@ -221,7 +221,7 @@ def test_a_directory_without_rights_is_said(tmp_path: Path) -> None:
     closed.mkdir()
     (closed / "pages.jsonl").write_text(lines(SAMPLE))
     closed.chmod(0)
-    code = f"from weft.intake.files import expand; expand([{str(closed)!r}])"
+    code = f"from weft.intake.import_source import expand; expand([{str(closed)!r}])"
     readable = subprocess.run([*wrapper, sys.executable, "-c", "import weft"], capture_output=True, check=False)
     if readable.returncode:
         pytest.skip("somebody else may not run this Python")

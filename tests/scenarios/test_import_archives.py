@@ -117,7 +117,7 @@ def test_an_import_goes_on_at_the_record_where_it_was(tmp_path: Path) -> None:
         assert cut.returncode == -9
         again = answer(weft("import", "a.warc", "--json", *SMALL_ROUNDS, cwd=tmp_path, **home))
         # Each page stands behind its request.
-        assert (again["pages"], again["resumed"]) == (40, ["a.warc: going on at record 121"])
+        assert (again["pages"], again["resumed"]) == (40, ["a.warc: resuming at record 121"])
         assert differences(tmp_path, **home) == 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from weft.archive.decode import DecodeLimits
+from weft.archive.body_decoding import DecodeLimits
 from weft.mgmt.values import Details, DocId, LinkKind
 from weft.model.fetch_error import FetchError
 from weft.spider.fetching import Response

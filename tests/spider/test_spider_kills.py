@@ -13,8 +13,8 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from support.running_spider import Links
 from support.spider_process import make_home, start_spider
 from support.webservers import web_server
-from weft.archive.cdxj import Position
-from weft.archive.reading import read_record
+from weft.archive.cdxj import RecordPosition
+from weft.archive.record_reader import read_record
 from weft.mgmt.sqlite import SqliteMgmt
 from weft.mgmt.values import LinkState
 
@@ -39,7 +39,7 @@ async def ask_in_waves(spider, asked: Sequence[tuple[int, str]]) -> set[int]:
 
 def check_result(home, result, url):
     place = result.position
-    record = read_record(home.path / "warc", Position(place.file, place.offset, place.length))
+    record = read_record(home.path / "warc", RecordPosition(place.file, place.offset, place.length))
     assert record.url == url
     assert url.rpartition("/")[2].encode() in record.body
 

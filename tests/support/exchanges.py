@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.archive.records import Exchange
+from weft.archive.warc_records import Exchange
 
 MOMENT = 1_770_000_000_123
 """2026-02-02T02:40:00.123Z"""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.archive.cdxj import Position
-from weft.archive.reading import ArchivedResponse, read_record
+from weft.archive.cdxj import RecordPosition
+from weft.archive.record_reader import ArchivedResponse, read_record
 from weft.cli.run_spider import make_fetcher, make_options, make_resources, share_open_files
 from weft.config import Settings
 from weft.config.settings import settings_with
@@ -144,7 +144,7 @@ class RunningSpider:
 
     def record(self, result: Result) -> ArchivedResponse:
         place = result.position
-        return read_record(self.archive, Position(place.file, place.offset, place.length))
+        return read_record(self.archive, RecordPosition(place.file, place.offset, place.length))
 
 
 @asynccontextmanager

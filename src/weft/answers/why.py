@@ -11,9 +11,9 @@ from weft.answers.host_now import HostNow, HostSilent, host_now
 from weft.answers.objects import moment
 from weft.config import Settings
 from weft.config.settings import product_token
-from weft.dispatcher import entered
 from weft.dispatcher.budgets import Budgets
-from weft.dispatcher.records import LinkRecord, decode_record, link_column
+from weft.dispatcher.domain_limit import domain_limit_refusal
+from weft.dispatcher.link_records import LinkRecord, decode_record, link_column
 from weft.dispatcher.scope import Scope
 from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import LinkFacts
@@ -98,7 +98,7 @@ def why(reader: Reader, mgmt: OperatorCalls, settings: Settings, rules: UrlRules
     scope = Scope(mgmt.sites(), settings.dispatcher)
     verdict = scope.judge(page, record.depth if record else 0)
     is_known = record is not None or link is not None
-    not_entered = None if is_known else entered.refusal(reader, scope, page, settings.dispatcher.max_domains)
+    not_entered = None if is_known else domain_limit_refusal(reader, scope, page, settings.dispatcher.max_domains)
     url = record.url if record else link.url if link else page.url
     return Why(
         url=url,
@@ -141,7 +141,7 @@ def _history(record: LinkRecord) -> LinkHistory:
         return moment(at) if at else ""
 
     return LinkHistory(
-        place=record.place.value,
+        place=record.phase.value,
         depth=record.depth,
         discovered=told(record.discovered),
         fetched=told(record.fetched),

@@ -51,7 +51,7 @@ async def _run(
 ) -> None:
     import asyncio
 
-    from weft.archive.recovery import recover
+    from weft.archive.crash_recovery import recover
     from weft.roles.listener import address_of
     from weft.spider.service import Spider
     from weft.spider.serving import Access, serve
@@ -88,8 +88,8 @@ def make_resources(
     settings: Settings, archive: Path, mgmt: SpiderCalls, node: str, fetcher: Fetcher
 ) -> SpiderResources:
     from weft import __version__
-    from weft.archive.decode import DecodeLimits
-    from weft.archive.writer import ArchiveOptions, ArchiveWriter
+    from weft.archive.archive_writer import ArchiveOptions, ArchiveWriter
+    from weft.archive.body_decoding import DecodeLimits
     from weft.config import user_agent
     from weft.mgmt.values import NodeType
     from weft.roles.calls import ControlPlane

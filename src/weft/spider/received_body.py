@@ -8,7 +8,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO
 
-from weft.archive.records import LARGE
+from weft.archive.warc_records import LARGE
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any, Final
 
 from weft import failpoints
-from weft.archive.faults import ArchiveUnwritable
-from weft.archive.records import LARGE
-from weft.archive.writer import ArchiveWriter
+from weft.archive.archive_errors import ArchiveUnwritable
+from weft.archive.archive_writer import ArchiveWriter
+from weft.archive.warc_records import LARGE
 from weft.clock import Clock, SystemClock
 from weft.mgmt.api import SpiderCalls
 from weft.mgmt.values import Details, DocId
