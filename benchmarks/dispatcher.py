@@ -19,10 +19,10 @@ from pathlib import Path
 
 from measuring import Stopwatch, disk_used
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.discover import Discovery, Found
+from weft.dispatcher.discovery import DiscoveredLink, Discovery
+from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.segment import choose
-from weft.dispatcher.work import LinkRound
 from weft.model.site import Site
 from weft.store.api import Batch
 from weft.store.rocksdb import RocksStore
@@ -35,11 +35,11 @@ SETTINGS = DispatcherSettings()
 SCOPE = Scope([Site(name="*", scope="any")], SETTINGS)
 
 
-def found(number: int, random: random.Random) -> Found:
+def found(number: int, random: random.Random) -> DiscoveredLink:
     """Link `number` of a web in which each domain has many."""
     site = number % DOMAINS
     path = f"/section{number % 31}/page-{number}.html"
-    return Found(
+    return DiscoveredLink(
         b"com.site%d" % site,
         f"com.site{site}{path}".encode(),
         f"https://site{site}.com{path}",
@@ -58,7 +58,7 @@ class Contest:
         self._next = 0
         self.cells: list[dict[bytes, bytes | None]] = []
 
-    def offer(self, links: list[Found]) -> None:
+    def offer(self, links: list[DiscoveredLink]) -> None:
         round_ = LinkRound(self.store, SETTINGS.segment_size // 2)
         self._discovery.offer(round_, SCOPE, links, NOW)
         cells = round_.cells()
@@ -66,12 +66,12 @@ class Contest:
         if cells:
             self.store.write(Batch(cells), self.store.last_seq + 1)
 
-    def new(self, rounds: int) -> Iterator[list[Found]]:
+    def new(self, rounds: int) -> Iterator[list[DiscoveredLink]]:
         for _ in range(rounds):
             self._next += ROUND
             yield [found(number, self._random) for number in range(self._next - ROUND, self._next)]
 
-    def known(self, rounds: int) -> Iterator[list[Found]]:
+    def known(self, rounds: int) -> Iterator[list[DiscoveredLink]]:
         """Of 20 links one is new, six were found long ago, the others are those that every page of a site names."""
         for _ in range(rounds):
             begin, self._next = self._next, self._next + ROUND // 20
@@ -80,7 +80,7 @@ class Contest:
             lately = [begin - 1 - int(self._random.expovariate(1 / 5000)) % begin for _ in range(13 * ROUND // 20)]
             yield [found(number, self._random) for number in (*fresh, *long_ago, *lately)]
 
-    def rates(self, rounds: Iterator[list[Found]]) -> tuple[float, float]:
+    def rates(self, rounds: Iterator[list[DiscoveredLink]]) -> tuple[float, float]:
         """Links per second, of the clock and of this process's CPU."""
         made = list(rounds)
         watch = Stopwatch()

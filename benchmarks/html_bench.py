@@ -31,8 +31,8 @@ from weft.config.sections import LimitsSettings
 from weft.html import parse_page
 from weft.html.charset import read_document
 from weft.html.fingerprint import fingerprint_and_simhash
-from weft.html.links import read_links
-from weft.html.text import text_of
+from weft.html.page_links import read_links
+from weft.html.page_text import text_of
 from weft.html.tree import dissolve, find_elements, leave_only_seen
 
 SUITES = Path(os.environ.get("WEFT_SUITES") or Path(__file__).resolve().parents[2] / "shared" / "suites")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 from linkindex_contestants import ANCHOR, Result, _domain, load_page
 from measuring import Stopwatch, disk_used, peak_memory, timed
@@ -93,7 +94,7 @@ def _named(uri: bytes) -> tuple[str, str]:
     return uri.decode(), _domain(uri).decode()
 
 
-def _upsert(connection, rows, loaded) -> None:  # type: ignore[no-untyped-def]
+def _upsert(connection: Any, rows: Any, loaded: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE incoming, loaded")
         for table, columns, values in (
@@ -143,7 +144,7 @@ def duckdb(pages: int, directory: Path) -> Result:
     return Result(pages, links, 0, watch.wall, watch.cpu, peak_memory(), disk, seconds, marks)
 
 
-def _recompute(connection, new, own) -> None:  # type: ignore[no-untyped-def]
+def _recompute(connection: Any, new: Any, own: Any) -> None:
     connection.execute("DELETE FROM link WHERE source IN (SELECT uri FROM own)")
     connection.execute("INSERT INTO link SELECT * FROM new")
     connection.execute("INSERT INTO loaded SELECT * FROM own")

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.records import LinkRecord
-from weft.dispatcher.refresh import interval_after
+from weft.dispatcher.fetch_results import interval_after
+from weft.dispatcher.link_records import LinkRecord
 
 Floats = npt.NDArray[np.float64]
 DAY: Final = 86_400_000

@@ -16,7 +16,7 @@ from weft.demo.web.log import RequestLine, read_log
 from weft.demo.web.patterns.pattern import Pattern
 from weft.demo.web.patterns.sites import EXTRA_SITES
 from weft.demo.web.server.serving import serving
-from weft.dispatcher.records import LINK, Place, decode_record
+from weft.dispatcher.link_records import LINK, LinkPhase, decode_record
 from weft.model.refusal import RefusalKind
 from weft.store.rocksdb import RocksReader
 from weft.store.tables import Table
@@ -81,6 +81,6 @@ def _links(store: Path) -> tuple[Targets, Targets]:
             target = parts.path + (f"?{parts.query}" if parts.query else "")
             if record.refused_as is RefusalKind.PARAMETERS:
                 hidden[parts.hostname or ""].append(target)
-            elif record.place in (Place.NEW, Place.GIVEN):
+            elif record.phase in (LinkPhase.NEW, LinkPhase.GIVEN):
                 waiting[parts.hostname or ""].append(target)
     return hidden, waiting

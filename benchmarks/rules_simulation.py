@@ -8,18 +8,17 @@ from tempfile import TemporaryDirectory
 
 from rules_measuring import Measured, measure
 from weft.clock import ManualClock
-from weft.config.sections import DispatcherSettings
-from weft.config.sections import UrlSettings
+from weft.config.sections import DispatcherSettings, UrlSettings
 from weft.demo.web.patterns.pages import html_of
 from weft.demo.web.patterns.pattern import Answer, Server, split_target
-from weft.dispatcher.discover import Discovery, Found
-from weft.dispatcher.iterate import Dispatcher
-from weft.dispatcher.parameters.learning import ParameterRound
-from weft.dispatcher.parameters.results import take_result
-from weft.dispatcher.records import LINK, LinkRecord, Place, decode_record
-from weft.dispatcher.results import Fetched, Kind, after_fetch
+from weft.dispatcher.discovery import DiscoveredLink, Discovery
+from weft.dispatcher.dispatcher import Dispatcher
+from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
+from weft.dispatcher.link_records import LINK, LinkPhase, LinkRecord, decode_record
+from weft.dispatcher.link_round import LinkRound
+from weft.dispatcher.parameters.learn_from_fetch import learn_from_fetch
+from weft.dispatcher.parameters.parameter_round import ParameterRound
 from weft.dispatcher.scope import Scope
-from weft.dispatcher.work import LinkRound
 from weft.html import parse_page
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import Reopen
@@ -62,7 +61,7 @@ class Simulation:
         self.dispatcher = Dispatcher(self.store, self.mgmt, settings, self.clock)
         self.fetched: list[str] = []
         start = RULES.identify(ORIGIN + "/")
-        self._load(*self._round(), [Found(*_place(start), start.url, 0, "")])
+        self._load(*self._round(), [DiscoveredLink(*_place(start), start.url, 0, "")])
 
     def run(self, most: int = MOST) -> None:
         """Crawl until nothing is left, or enough was fetched."""
@@ -80,7 +79,7 @@ class Simulation:
     def fetch(self, urls: list[str]) -> None:
         """Fetch these and load them in one round, as a builder does."""
         links, rules = self._round()
-        found: list[Found] = []
+        found: list[DiscoveredLink] = []
         for url in urls:
             self.clock.advance(1)
             self.fetched.append(url)
@@ -90,10 +89,10 @@ class Simulation:
             after = after_fetch(record, fetched, self.settings)
             links.put(*_place(page), after)
             if rules:
-                take_result(rules, links, _place(page), after, fetched)
-            found += [Found(*_place(each), each.url, record.depth + 1, str(page.uri)) for each in follow]
+                learn_from_fetch(rules, links, _place(page), after, fetched)
+            found += [DiscoveredLink(*_place(each), each.url, record.depth + 1, str(page.uri)) for each in follow]
         self._load(links, rules, found)
-        self.dispatcher.came(RULES.identify(url).uri for url in urls)
+        self.dispatcher.fetches_ended(RULES.identify(url).uri for url in urls)
 
     def _visit(self, url: str) -> Answer:
         self.visits += 1
@@ -103,18 +102,18 @@ class Simulation:
         now = self.clock.now()
         if answer.location:
             target = RULES.join(page.url, answer.location)
-            return Fetched(kind=Kind.MOVED, at=now, status=answer.status, location=target.uri), [target]
+            return Fetched(kind=FetchKind.MOVED, at=now, status=answer.status, location=target.uri), [target]
         if answer.status != 200:
-            return Fetched(kind=Kind.GONE, at=now, status=answer.status), []
+            return Fetched(kind=FetchKind.GONE, at=now, status=answer.status), []
         parsed = parse_page(html_of(answer), "text/html; charset=utf-8")
         follow = [RULES.join(page.url, link.href) for link in parsed.links]
-        return Fetched(kind=Kind.PAGE, at=now, status=200, fingerprint=parsed.fingerprint), follow
+        return Fetched(kind=FetchKind.PAGE, at=now, status=200, fingerprint=parsed.fingerprint), follow
 
     def _round(self) -> tuple[LinkRound, ParameterRound | None]:
         rules = ParameterRound(self.store, self.settings) if self.settings.learn_parameters else None
         return LinkRound(self.store, self.dispatcher.low_water), rules
 
-    def _load(self, links: LinkRound, rules: ParameterRound | None, found: list[Found]) -> None:
+    def _load(self, links: LinkRound, rules: ParameterRound | None, found: list[DiscoveredLink]) -> None:
         self.discovery.offer(links, self.scope, found, self.clock.now(), rules)
         cells = {**links.cells(), **(rules.cells() if rules else {})}
         if cells:
@@ -123,7 +122,7 @@ class Simulation:
     def measured(self) -> Measured:
         records = self.records()
         hidden = [target_of(record.url) for record in records if record.refused_as is RefusalKind.PARAMETERS]
-        waiting = [target_of(record.url) for record in records if record.place in (Place.NEW, Place.GIVEN)]
+        waiting = [target_of(record.url) for record in records if record.phase in (LinkPhase.NEW, LinkPhase.GIVEN)]
         return measure(self.server, [target_of(url) for url in self.fetched], hidden, waiting)
 
 

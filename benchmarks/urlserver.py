@@ -25,12 +25,12 @@ import numpy as np
 from measuring import Stopwatch
 from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import ClaimedLink, DocId, LinkState, Outcome
-from weft.urlserver.errands import Place
 from weft.urlserver.frontier import Frontier
-from weft.urlserver.pending import SpiderId
-from weft.urlserver.returns import Why
-from weft.urlserver.robots import Known
-from weft.urlserver.wheel import Wheel
+from weft.urlserver.in_flight import SpiderId
+from weft.urlserver.mgmt_messages import HostAddress
+from weft.urlserver.origin_robots import OriginRules
+from weft.urlserver.returns import ReturnReason
+from weft.urlserver.schedule import TimerWheel
 from weft.wire import Fetch
 
 URLS_PER_HOST = 10
@@ -59,8 +59,8 @@ class Simulation:
         self.politeness = self.frontier.registry.politeness
         self.now = 1000
         self.frontier.own(range(256), self.now)
-        self.frontier.pendings.connect(SPIDER)
-        self.answers: Wheel[Fetch] = Wheel()
+        self.frontier.in_flight.connect(SPIDER)
+        self.answers: TimerWheel[Fetch] = TimerWheel()
         choose = random.Random(1)
         self.latencies = [choose.randrange(50, 300) for _ in range(1024)]
         self.sent_at, self.sent_doc = array("q"), array("q")
@@ -77,15 +77,15 @@ class Simulation:
         return (first - before) / self.hosts - per_url, per_url
 
     def _offer(self, pages: range) -> None:
-        known = Known(None, FOREVER, 60_000)
+        known = OriginRules(None, FOREVER, 60_000)
         for number in range(self.hosts):
             name = f"www.site{number:07d}.example"
             self.frontier.offer([self._link(number, name, page) for page in pages], self.now)
             if not pages.start:
                 ip = "10.{}.{}.{}".format(*(number // HOSTS_PER_IP).to_bytes(3))
-                self.frontier.locate(name, Place(ip, ip, FOREVER), self.now)
+                self.frontier.locate(name, HostAddress(ip, ip, FOREVER), self.now)
                 self.frontier.registry.hosts[name].https = known
-        self.frontier.errands.take()
+        self.frontier.requests.take()
 
     def _link(self, host: int, name: str, page: int) -> ClaimedLink:
         doc_id = DocId(host * URLS_PER_HOST + page)
@@ -107,9 +107,9 @@ class Simulation:
 
     def _answer(self) -> None:
         while (fetch := self.answers.take(self.now)) is not None:
-            self.frontier.pendings.done(SPIDER, fetch.trans_id, self.now)
+            self.frontier.in_flight.done(SPIDER, fetch.trans_id, self.now)
             outcome = Outcome(doc_id=DocId(fetch.doc_id), claim=1, state=LinkState.CRAWLED, status=200)
-            self.frontier.come_back(fetch.trans_id, Why.DONE, outcome, self.now)
+            self.frontier.come_back(fetch.trans_id, ReturnReason.DONE, outcome, self.now)
             self.ended_doc.append(fetch.doc_id)
             self.ended_at.append(self.now)
 

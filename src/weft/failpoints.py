@@ -70,7 +70,7 @@ def _act(name: str, plan: _Plan) -> None:
     if plan.action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     elif plan.action == "error":
-        raise InjectedError(f"failpoint {name} was told to fail here")
+        raise InjectedError(f"failpoint {name} was armed to fail here")
     elif plan.action == "enospc":
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
     else:

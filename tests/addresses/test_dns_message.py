@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 import struct
 from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
+from string import ascii_uppercase
 
 import pytest
 from hypothesis import given
@@ -13,9 +15,9 @@ from hypothesis import strategies as st
 
 from support.name_server import AAAA, CNAME, NXDOMAIN, A, Asked, Reply, a, encoded_name, zone_end
 from weft.addresses.dns_exchange import system_servers
-from weft.addresses.dns_message import NotDns, Question, RecordType, decode, is_answer
+from weft.addresses.dns_message import DnsQuestion, DnsRecord, NotDns, RecordType, decode, is_answer
 
-QUESTION = Question(7, "a.example", RecordType.A)
+QUESTION = DnsQuestion(7, "a.example", RecordType.A)
 
 
 def message(reply: Reply) -> bytes:
@@ -96,11 +98,43 @@ def test_the_question_is_repeated_in_any_case() -> None:
     assert not is_answer(data, QUESTION._replace(id=8))
 
 
-@given(st.binary(max_size=200))
+SOUND = [(A, b"\1\2\3\4"), (AAAA, b"\1" * 16), (CNAME, b"\2Hi\0"), (RecordType.SOA, b"\3" * 22)]
+RECORDS = st.builds(
+    lambda content, ttl: b"\1B\0" + struct.pack("!2HIH", content[0], 1, ttl, len(content[1])) + content[1],
+    st.sampled_from(SOUND) | st.tuples(st.sampled_from(RecordType), st.binary(max_size=24)),
+    st.integers(0, 2**32 - 1),
+)
+MESSAGES = st.builds(
+    lambda flags, records: struct.pack("!6H", 7, flags, 0, len(records), 0, 0) + b"".join(records),
+    st.just(0x8180) | st.integers(0, 0xFFFF),
+    st.lists(RECORDS, max_size=3),
+)
+
+
+@given(MESSAGES | st.binary(max_size=200))
 def test_any_bytes_are_read_or_known_as_damaged(data: bytes) -> None:
-    is_answer(data, QUESTION)
-    with suppress(NotDns):
-        decode(data)
+    if is_answer(data, QUESTION):
+        assert data[:2] == b"\0\7"
+        assert data[2] & 0x80
+    try:
+        found = decode(data)
+    except NotDns:
+        return
+    records = found.answers + found.authorities
+    assert 0 <= found.code <= 15
+    assert not (found.is_truncated and records)
+    assert all(0 <= record.ttl < 2**31 and is_well_formed(record) for record in records)
+
+
+def is_well_formed(record: DnsRecord) -> bool:
+    match record.type, record.data:
+        case RecordType.A | RecordType.AAAA, str(address):
+            return ip_address(address).version == (4 if record.type == RecordType.A else 6)
+        case RecordType.CNAME, str(name):
+            return len(name) < 255 and not any(letter in ascii_uppercase for letter in name)
+        case RecordType.SOA, int(ttl):
+            return 0 <= ttl < 2**32
+    return False
 
 
 def test_damage_to_good_messages_is_read_or_known() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import weft
 from weft.answers.index import Index
+from weft.answers.objects import DomainListing
 from weft.config.sections import IndexSettings
 from weft.errors import HomeError, NotKnown, UsageError
 from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page
@@ -53,6 +54,7 @@ def test_top_lists_the_most_referenced_first_with_ties_by_uri(index: Index) -> N
 def test_top_of_a_domain_has_the_total_and_takes_any_host_of_it(index: Index) -> None:
     answer = index.top("www.c.com")
     assert [item.uri for item in answer.items] == ["com.c", "com.c/page1"]
+    assert isinstance(answer, DomainListing)
     assert (answer.total, answer.domain) == (2, "c.com")
     with pytest.raises(NotKnown, match=r"no pages of x\.com"):
         index.top("x.com")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from weft.answers.page_state import state_of
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.records import LinkRecord
-from weft.dispatcher.results import Fetched, Kind, after_fetch
+from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
+from weft.dispatcher.link_records import LinkRecord
 from weft.model.fetch_error import FetchError
 from weft.model.page_state import PageState
 from weft.model.refusal import Refusal, RefusalKind
@@ -20,24 +21,24 @@ NEW = LinkRecord(url="https://a.com/x", discovered=1)
 NOW = 1_770_000_000_000
 
 
-def fetched(kind: Kind, status: int, **about: object) -> LinkRecord:
+def fetched(kind: FetchKind, status: int, **about: Any) -> LinkRecord:
     return after_fetch(NEW, Fetched(kind=kind, at=NOW, status=status, **about), DispatcherSettings())
 
 
 @pytest.mark.parametrize(
     ("record", "state"),
     [
-        (fetched(Kind.MOVED, 301, location="com.a/y"), PageState.REDIRECT),
-        (fetched(Kind.GONE, 404), PageState.GONE),
-        (fetched(Kind.GONE, 410), PageState.GONE),
-        (fetched(Kind.OTHER, 200), PageState.FILE),
-        (fetched(Kind.LISTING, 200), PageState.FILE),
-        (fetched(Kind.FAILED, 503), PageState.FAILING),
-        (fetched(Kind.FAILED, 0, error=FetchError.TLS), PageState.FAILING),
-        (fetched(Kind.TURNED, 301, location="https://a.com/x"), PageState.NOT_FETCHED),
+        (fetched(FetchKind.MOVED, 301, location="com.a/y"), PageState.REDIRECT),
+        (fetched(FetchKind.GONE, 404), PageState.GONE),
+        (fetched(FetchKind.GONE, 410), PageState.GONE),
+        (fetched(FetchKind.OTHER, 200), PageState.FILE),
+        (fetched(FetchKind.LISTING, 200), PageState.FILE),
+        (fetched(FetchKind.FAILED, 503), PageState.FAILING),
+        (fetched(FetchKind.FAILED, 0, error=FetchError.TLS), PageState.FAILING),
+        (fetched(FetchKind.SELF_REDIRECT, 301, location="https://a.com/x"), PageState.NOT_FETCHED),
         (NEW, PageState.NOT_FETCHED),
         (NEW.hide(Refusal(RefusalKind.DEPTH, "5 hops, over 4")), PageState.REFUSED),
-        (fetched(Kind.GONE, 404).hide(Refusal(RefusalKind.EXCLUDED, "site a.com")), PageState.REFUSED),
+        (fetched(FetchKind.GONE, 404).hide(Refusal(RefusalKind.EXCLUDED, "site a.com")), PageState.REFUSED),
         (None, PageState.NOT_FETCHED),
     ],
 )

@@ -12,8 +12,8 @@ from weft.cli.why_words import why_lines
 from weft.clock import ManualClock
 from weft.config.settings import settings_with
 from weft.dispatcher.budgets import Budgets
-from weft.dispatcher.records import LinkRecord, Place
-from weft.dispatcher.work import LinkRound
+from weft.dispatcher.link_records import LinkPhase, LinkRecord
+from weft.dispatcher.link_round import LinkRound
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NewLink, Robots
 from weft.model.domain import reversed_domain
@@ -48,9 +48,9 @@ class Home:
 
 def test_a_redirect_is_followed_hop_by_hop_to_its_end():
     home = Home()
-    home.know("https://a.com/1", place=Place.DUE, fetched=NOW, status=301, location="com.a/2")
-    home.know("https://a.com/2", place=Place.DUE, fetched=NOW, status=302, location="com.b/3")
-    home.know("https://b.com/3", place=Place.DUE, fetched=NOW, status=200)
+    home.know("https://a.com/1", phase=LinkPhase.DUE, fetched=NOW, status=301, location="com.a/2")
+    home.know("https://a.com/2", phase=LinkPhase.DUE, fetched=NOW, status=302, location="com.b/3")
+    home.know("https://b.com/3", phase=LinkPhase.DUE, fetched=NOW, status=200)
     facts, lines = home.why("https://a.com/1")
     assert facts.leads_to == [Hop("com.a/2", 302), Hop("com.b/3", 200)]
     assert "redirect: leads to com.a/2 (status 302), then com.b/3 (status 200)" in lines
@@ -75,13 +75,13 @@ def test_a_redirect_to_what_nobody_has_fetched():
 @pytest.mark.parametrize(
     ("place", "reason", "said"),
     [
-        (Place.HIDDEN, "parameters: lang=en -> com.a/1", "canonical: com.a/1 (fetched instead, because of a rule)"),
-        (Place.DUE, "", "canonical: com.a/1 (named by the page)"),
+        (LinkPhase.HIDDEN, "parameters: lang=en -> com.a/1", "canonical: com.a/1 (fetched instead, because of a rule)"),
+        (LinkPhase.DUE, "", "canonical: com.a/1 (named by the page)"),
     ],
 )
 def test_what_stands_for_a_link_is_told_with_its_reason(place, reason, said):
     home = Home()
-    home.know("https://a.com/1?lang=en", place=place, reason=reason, canonical="com.a/1", due=NOW)
+    home.know("https://a.com/1?lang=en", phase=place, reason=reason, canonical="com.a/1", due=NOW)
     facts, lines = home.why("https://a.com/1?lang=en")
     assert said in lines
     assert facts.refusal == (reason or None)

@@ -7,16 +7,15 @@ import zlib
 from mmap import ACCESS_READ, mmap
 from random import Random
 
-import brotli
+import brotli  # type: ignore[import-untyped]
 import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from support.suites import suite_file
-from weft.archive.chunked import MOST_CHUNKS, dechunked
-from weft.archive.decode import BodyRefused, DecodeLimits, decode, decode_beginning, decoded_size
-from weft.archive.http_message import parse_head, split_head
+from weft.archive.body_decoding import BodyRefused, DecodeLimits, decode, decode_beginning, decoded_size
+from weft.archive.http_message import MOST_CHUNKS, dechunked, parse_head, split_head, text_of
 from weft.model.fetch_error import FetchError
 
 LIMITS = DecodeLimits()
@@ -188,3 +187,12 @@ def test_heads_are_read_as_they_come():
     assert head.get("none") == ""
     assert split_head(b"a: b\n\nrest\r\n\r\nmore") == (b"a: b\n\n", b"rest\r\n\r\nmore")
     assert split_head(b"no end") == (b"no end", b"")
+
+
+@pytest.mark.parametrize(
+    ("received", "meant"),
+    [(b"/plain", "/plain"), ("/straße".encode(), "/straße"), (b"/stra\xdfe", "/straße"), (b"", "")],
+)
+def test_a_header_value_in_utf_8_is_read_as_it_was_meant(received, meant):
+    head = parse_head(b"HTTP/1.1 301 Moved\r\nLocation: " + received + b"\r\n\r\n")
+    assert text_of(head.get("location")) == meant

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,12 +19,12 @@ from hypothesis import strategies as st
 
 from support.exchanges import exchange
 from weft import failpoints
-from weft.archive.cdxj import Position
-from weft.archive.faults import ArchiveUnwritable, RecordUnreadable
-from weft.archive.reading import read_record
-from weft.archive.recovery import recover
+from weft.archive.archive_errors import ArchiveUnwritable, RecordUnreadable
+from weft.archive.archive_writer import ArchiveWriter
+from weft.archive.cdxj import RecordPosition
+from weft.archive.crash_recovery import recover
+from weft.archive.record_reader import read_record
 from weft.archive.warc_file import WarcFile
-from weft.archive.writer import ArchiveWriter
 
 
 def abandoned(directory, count: int = 6):
@@ -127,7 +128,7 @@ def test_a_writer_killed_at_any_moment_leaves_what_it_acknowledged(tmp_path):
         import sys
         from pathlib import Path
         from support.exchanges import exchange
-        from weft.archive.writer import ArchiveWriter
+        from weft.archive.archive_writer import ArchiveWriter
         writer = ArchiveWriter(Path({str(tmp_path)!r}))
         for number in range(100_000):
             (place,) = writer.store([exchange(f"http://a.test/{{number}}", bytes([number % 251]) * 30_000)])
@@ -141,7 +142,7 @@ def test_a_writer_killed_at_any_moment_leaves_what_it_acknowledged(tmp_path):
     acknowledged += [line.split() for line in rest.splitlines() if line.count(" ") == 3]
     recover(tmp_path)
     for number, file, offset, length in acknowledged:
-        found = read_record(tmp_path, Position(file, int(offset), int(length)))
+        found = read_record(tmp_path, RecordPosition(file, int(offset), int(length)))
         assert found.url == f"http://a.test/{number}"
 
 
@@ -176,7 +177,8 @@ def test_a_full_disk_is_told_and_nothing_is_half_stored(tmp_path, monkeypatch, w
 
 def test_a_disk_that_takes_only_a_part_loses_nothing_that_was_told(tmp_path):
     """The operating system lets the file grow to a limit and then fails in the middle of a write."""
-    writer, stored, size = ArchiveWriter(tmp_path), [], 0
+    stored: list[Any] = []
+    writer, size = ArchiveWriter(tmp_path), 0
     exchanges = [exchange(f"http://a.test/{n}", Random(n).randbytes(20_000)) for n in range(20)]
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, limit[1]))
@@ -212,15 +214,15 @@ def test_a_place_that_is_no_directory_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "position",
     [
-        Position("none.warc.gz", 0, 10),
-        Position("../x.warc.gz", 0, 10),
-        Position("x", 0, 10),
-        Position("FILE", 0, 10**9),
-        Position("FILE", 10**9, 10),
-        Position("FILE", 3, 100),
-        Position("FILE", 0, 0),
-        Position("FILE", -1, 10),
-        Position("FILE", 0, -1),
+        RecordPosition("none.warc.gz", 0, 10),
+        RecordPosition("../x.warc.gz", 0, 10),
+        RecordPosition("x", 0, 10),
+        RecordPosition("FILE", 0, 10**9),
+        RecordPosition("FILE", 10**9, 10),
+        RecordPosition("FILE", 3, 100),
+        RecordPosition("FILE", 0, 0),
+        RecordPosition("FILE", -1, 10),
+        RecordPosition("FILE", 0, -1),
     ],
 )
 def test_a_position_without_a_record_is_refused(tmp_path, position):
@@ -239,4 +241,4 @@ def test_a_request_is_not_taken_for_a_response(tmp_path):
     data = (tmp_path / real.file).read_bytes()
     start = data.index(b"\x1f\x8b", 10)
     with pytest.raises(RecordUnreadable, match="no response"):
-        read_record(tmp_path, Position(real.file, start, real.offset - start))
+        read_record(tmp_path, RecordPosition(real.file, start, real.offset - start))

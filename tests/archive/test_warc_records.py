@@ -12,12 +12,12 @@ import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from hypothesis import given
 from hypothesis import strategies as st
-from warcio.archiveiterator import ArchiveIterator
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from support.exchanges import exchange
-from weft.archive.reading import read_record
-from weft.archive.records import LARGE
-from weft.archive.writer import ArchiveOptions, ArchiveWriter
+from weft.archive.archive_writer import ArchiveOptions, ArchiveWriter
+from weft.archive.record_reader import read_record
+from weft.archive.warc_records import LARGE
 from weft.clock import ManualClock
 
 

@@ -130,7 +130,7 @@ def test_status_nodes_and_retry_tell_what_the_control_plane_knows(run: Command, 
     chunk = mgmt.claim(crawler, 3)
     assert chunk is not None
     mgmt.report([Result(doc_id=link.doc_id, claim=link.claim, status=200, position=WHERE) for link in chunk.links])
-    mgmt.linger(crawler)
+    mgmt.seal_finished(crawler)
     facts = answer(run("status", "--json"))
     assert {state: number for state, number in facts["links"].items() if number} == {"pending": 1, "crawled": 3}
     while taken := mgmt.take_crawled(builder, 5):  # offered again a few times, and then only when somebody says so

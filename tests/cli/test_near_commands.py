@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from pathlib import Path
 
 import pytest
 
 from support.weft_command import weft
 from weft.config.sections import IndexSettings
-from weft.dispatcher.records import LinkRecord, Place
-from weft.dispatcher.work import LinkRound
+from weft.dispatcher.link_records import LinkPhase, LinkRecord
+from weft.dispatcher.link_round import LinkRound
 from weft.linkindex.loaded import RawLink, load_page
+from weft.linkindex.near_duplicates import near_cells
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc
 from weft.model.url import UrlRules
@@ -28,10 +30,11 @@ def place(tmp_path: Path) -> Path:
         links = LinkRound(store, 1)
         links.read([(b"com.a", RULES.identify(url).uri.encode()) for url in SIMHASHES])
         for url, simhash in SIMHASHES.items():
-            record = LinkRecord(url=url, place=Place.DUE, fetched=1, due=2, simhash=simhash)
+            record = LinkRecord(url=url, phase=LinkPhase.DUE, fetched=1, due=2, simhash=simhash)
             links.put(b"com.a", RULES.identify(url).uri.encode(), record)
         pages = [load_page(RULES, RULES.identify(url), 1, [RawLink("/1", "")], Doc()) for url in SIMHASHES]
-        LinkIndex(store, IndexSettings()).apply(pages, links.cells())
+        near = [near_cells(RULES.identify(url).uri.encode(), 0, simhash) for url, simhash in SIMHASHES.items()]
+        LinkIndex(store, IndexSettings()).apply(pages, {**links.cells(), **dict(ChainMap(*near))})
     return tmp_path
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import pickle
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -76,7 +77,7 @@ def test_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_path):
 
 
 def test_settings_cannot_be_changed():
-    settings = load(None, {}, ["urlserver.static_hosts={ a = '10.0.0.1' }"]).settings
+    settings: Any = load(None, {}, ["urlserver.static_hosts={ a = '10.0.0.1' }"]).settings
     with pytest.raises(dataclasses.FrozenInstanceError):
         settings.store = None
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -88,8 +89,9 @@ def test_settings_cannot_be_changed():
 
 
 def test_origins_cannot_be_changed():
+    origins: Any = load(None, {}, []).origins
     with pytest.raises(TypeError):
-        load(None, {}, []).origins["store.url"] = "weft.toml"
+        origins["store.url"] = "weft.toml"
 
 
 def test_settings_can_be_handed_to_another_process():

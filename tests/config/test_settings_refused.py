@@ -11,16 +11,16 @@ STORE_KEYS = "url, cache_bytes, write_buffer_bytes, wal_bytes, max_value_bytes, 
 HOSTS = 'a table of lower-case host names and IP addresses such as { "intranet.example" = "10.0.0.5" }'
 
 FILES = {
-    "[storr]": "storr: there is no such section; did you mean [store]?",
-    "[zzz]": f"zzz: there is no such section; expected one of {SECTIONS}",
+    "[storr]": "storr: unknown section; did you mean [store]?",
+    "[zzz]": f"zzz: unknown section; the sections are {SECTIONS}",
     "store = 5": "store: expected a section [store] with keys, found a single value",
     "[[store]]": "store: expected a section [store] with keys, found a single value",
-    "[Store]\n[store]": "store: expected it once in any case, found Store and store",
-    '[store]\nURL = "rocksdb:"\nurl = "rocksdb:"': "store.url: expected it once in any case, found URL and url",
-    "[store]\nurk = 1": "store.urk: there is no such setting; did you mean store.url?",
-    "[store]\nzzz = 1": f"store.zzz: there is no such setting; [store] has {STORE_KEYS}",
-    "[spider]\nqueue_len = 1": "spider.queue_len: there is no such setting; did you mean urlserver.queue_len?",
-    '[web]\n"\\u001b[1m" = 1': 'web."\\u001b[1m": there is no such setting; [web] has listen',
+    "[Store]\n[store]": "store: given twice, as Store and as store; case does not matter",
+    '[store]\nURL = "rocksdb:"\nurl = "rocksdb:"': "store.url: given twice, as URL and as url; case does not matter",
+    "[store]\nurk = 1": "store.urk: unknown setting; did you mean store.url?",
+    "[store]\nzzz = 1": f"store.zzz: unknown setting; [store] has {STORE_KEYS}",
+    "[spider]\nqueue_len = 1": "spider.queue_len: unknown setting; did you mean urlserver.queue_len?",
+    '[web]\n"\\u001b[1m" = 1': 'web."\\u001b[1m": unknown setting; [web] has listen',
     "[urlserver]\nqueue_len = 0": f"urlserver.queue_len: expected {LINKS}, found 0",
     "[urlserver]\nqueue_len = true": f"urlserver.queue_len: expected {LINKS}, found true",
     "[urlserver]\nqueue_len = 1.0": f"urlserver.queue_len: expected {LINKS}, found 1.0",
@@ -51,10 +51,10 @@ FILES = {
     "[index]\nkeep_days = 0x" + "f" * 5000: (
         "index.keep_days: expected an integer from 1 to 36500 days, found an integer of more than 128 bits"
     ),
-    "[index]\nkeep_days = " + "9" * 5000: "file: expected TOML, found a number or a nesting too large to read",
-    "[index]\nkeep_days = " + "[" * 5000: "file: expected TOML, found a number or a nesting too large to read",
-    "\n[store\n": "line 2: expected TOML, found an error in column 7: Expected ']' at the end of a table declaration",
-    "[store]\nurl =": "line 2: expected TOML, found an error: Invalid value",
+    "[index]\nkeep_days = " + "9" * 5000: "file: not valid TOML: a number is too long or brackets too deep",
+    "[index]\nkeep_days = " + "[" * 5000: "file: not valid TOML: a number is too long or brackets too deep",
+    "\n[store\n": "line 2: not valid TOML at column 7: Expected ']' at the end of a table declaration",
+    "[store]\nurl =": "line 2: not valid TOML: Invalid value",
     "[spider]\nworking_every = 40": (
         "urlserver.timeout_spider_status: expected at least 2 x 40.0 = 80.0 seconds because of"
         " spider.working_every (HOME/weft.toml), found 60.0 (default)"
@@ -75,28 +75,32 @@ def test_a_wrong_file_is_refused_with_a_sentence(tmp_path, text):
 
 
 VARIABLES = {
-    ("WEFT_STORE_URI", "x"): "store.uri: there is no such setting; did you mean WEFT_STORE_URL for store.url?",
-    ("WEFT_STOR_URL", "x"): "stor.url: there is no such section; did you mean WEFT_STORE_URL for store.url?",
-    ("WEFT_Store_Url", "x"): "store.url: there is no such setting; did you mean WEFT_STORE_URL for store.url?",
+    ("WEFT_STORE_URI", "x"): "store.uri: unknown setting; did you mean WEFT_STORE_URL for store.url?",
+    ("WEFT_STOR_URL", "x"): "stor.url: unknown section; did you mean WEFT_STORE_URL for store.url?",
+    ("WEFT_Store_Url", "x"): "store.url: unknown setting; did you mean WEFT_STORE_URL for store.url?",
     ("WEFT_QUEUE_LEN", "5"): (
-        "queue.len: there is no such section; did you mean WEFT_URLSERVER_QUEUE_LEN for urlserver.queue_len?"
+        "queue.len: unknown section; did you mean WEFT_URLSERVER_QUEUE_LEN for urlserver.queue_len?"
     ),
-    ("WEFT_STORE_ZZZ", "x"): f"store.zzz: there is no such setting; [store] has {STORE_KEYS}",
-    ("WEFT_VERBOSE", "1"): f"verbose: there is no such section; expected one of {SECTIONS}",
-    ("WEFT_HOMES", "x"): f"homes: there is no such section; expected one of {SECTIONS}",
-    ("WEFT_", "x"): f'"": there is no such section; expected one of {SECTIONS}',
-    ("WEFT_URLSERVER_QUEUE_LEN", "many"): f'urlserver.queue_len: expected {LINKS}, found no TOML value in "many"',
-    ("WEFT_URLSERVER_QUEUE_LEN", ""): f'urlserver.queue_len: expected {LINKS}, found no TOML value in ""',
+    ("WEFT_STORE_ZZZ", "x"): f"store.zzz: unknown setting; [store] has {STORE_KEYS}",
+    ("WEFT_VERBOSE", "1"): f"verbose: unknown section; the sections are {SECTIONS}",
+    ("WEFT_HOMES", "x"): f"homes: unknown section; the sections are {SECTIONS}",
+    ("WEFT_", "x"): f'"": unknown section; the sections are {SECTIONS}',
+    (
+        "WEFT_URLSERVER_QUEUE_LEN",
+        "many",
+    ): f'urlserver.queue_len: expected {LINKS}, found "many", which is not a TOML value',
+    ("WEFT_URLSERVER_QUEUE_LEN", ""): f'urlserver.queue_len: expected {LINKS}, found "", which is not a TOML value',
     ("WEFT_URLSERVER_QUEUE_LEN", "'5'"): f'urlserver.queue_len: expected {LINKS}, found "5"',
     ("WEFT_URLSERVER_QUEUE_LEN", "5\nother = 6"): (
-        f'urlserver.queue_len: expected {LINKS}, found more than one TOML value in "5\\u000aother = 6"'
+        f'urlserver.queue_len: expected {LINKS}, found "5\\u000aother = 6", which holds more than one TOML value'
     ),
     ("WEFT_INDEX_COUNT", '"all"\n[store]'): (
-        'index.count: expected one of "all", "external", found more than one TOML value in "\\"all\\"\\u000a[store]"'
+        'index.count: expected one of "all", "external",'
+        ' found "\\"all\\"\\u000a[store]", which holds more than one TOML value'
     ),
     ("WEFT_URLSERVER_ALLOW_PORTS", "[" * 5000): (
         "urlserver.allow_ports: expected a list of integers from 1 to 65535,"
-        f' found a value nested too deeply in "{"[" * 59}…'
+        f' found "{"[" * 59}…, which is nested too deeply'
     ),
     ("WEFT_INDEX_COUNT", "\udcff"): ('index.count: expected one of "all", "external", found text that is not UTF-8'),
     ("WEFT_SPIDER_WORKING_EVERY", "31"): (
@@ -116,9 +120,9 @@ def test_a_wrong_variable_is_refused_with_a_sentence(variable, text):
 FLAGS = {
     "urlserver.queue_len": "urlserver.queue_len: expected section.key=value",
     "": "flag: expected section.key=value",
-    "queue_len=5": "queue_len: there is no such section; did you mean urlserver.queue_len?",
-    "store=5": f"store: there is no such setting; [store] has {STORE_KEYS}",
-    "urlserver.queue_lenn=5": "urlserver.queue_lenn: there is no such setting; did you mean urlserver.queue_len?",
+    "queue_len=5": "queue_len: unknown section; did you mean urlserver.queue_len?",
+    "store=5": f"store: unknown setting; [store] has {STORE_KEYS}",
+    "urlserver.queue_lenn=5": "urlserver.queue_lenn: unknown setting; did you mean urlserver.queue_len?",
     "urlserver.queue_len=0": f"urlserver.queue_len: expected {LINKS}, found 0",
     "mgmt.heartbeat=45": (
         "mgmt.lease: expected more than 45.0 seconds because of mgmt.heartbeat (--set), found 45.0 (default)"
@@ -148,20 +152,20 @@ def test_bytes_that_are_not_utf8_are_named_with_their_line(tmp_path):
     (tmp_path / "weft.toml").write_bytes(b'[index]\n\ncount = "\xe9"\n')
     with pytest.raises(SettingsError) as refused:
         load(tmp_path, {}, [])
-    assert str(refused.value) == f"{tmp_path}/weft.toml: line 3: expected UTF-8, found other bytes"
+    assert str(refused.value) == f"{tmp_path}/weft.toml: line 3: not UTF-8"
 
 
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path):
     (tmp_path / "weft.toml").mkdir()
     with pytest.raises(SettingsError) as refused:
         load(tmp_path, {}, [])
-    assert str(refused.value) == f"{tmp_path}/weft.toml: file: it cannot be read: Is a directory"
+    assert str(refused.value) == f"{tmp_path}/weft.toml: file: cannot be read: Is a directory"
 
 
 def test_a_home_that_is_a_file_is_refused(tmp_path):
     home = tmp_path / "home"
     home.write_text("")
-    with pytest.raises(HomeError, match="expected a directory as the home, found a file"):
+    with pytest.raises(HomeError, match="the home must be a directory, but this is a file"):
         load(home, {}, [])
 
 

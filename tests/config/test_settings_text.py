@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.config import KEYS, load, toml_text
-from weft.config.keys import Between, OneOf
-from weft.config.keys import Kind
+from weft.config.keys import Between, Kind, OneOf
 from weft.config.settings import value_of
 from weft.config.text import text_setting, toml_value
 

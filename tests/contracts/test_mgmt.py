@@ -9,6 +9,7 @@ from support.mgmt_engines import Engine
 from weft.errors import LeaseLost, MgmtError, TransitionRefused
 from weft.mgmt.api import Mgmt
 from weft.mgmt.relations import DOCUMENTED, RELATIONS
+from weft.mgmt.rules.results import NOT_KEPT
 from weft.mgmt.values import (
     Address,
     BuildChunk,
@@ -404,10 +405,10 @@ def test_refusals_of_the_url_server_are_errors_with_replacements(mgmt: Mgmt, cra
 def test_finished_links_move_on_while_their_chunk_goes_on(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
     mgmt.add(links(6))
     first, second = claimed(mgmt, crawler, 3), claimed(mgmt, crawler, 3)
-    assert mgmt.linger(crawler) == 0
+    assert mgmt.seal_finished(crawler) == 0
     mgmt.report([archived(first.links[0]), failed(second.links[1]), *map(archived, first.links[1:2])])
-    assert mgmt.linger(crawler) == 3
-    assert mgmt.linger(crawler) == 0
+    assert mgmt.seal_finished(crawler) == 3
+    assert mgmt.seal_finished(crawler) == 0
     (chunk,) = mgmt.take_crawled(builder)
     assert {one.doc_id for one in chunk.links} == {first.links[0].doc_id, first.links[1].doc_id, second.links[1].doc_id}
     assert chunk.id not in (first.id, second.id)
@@ -564,6 +565,44 @@ def test_a_builder_gets_chunks_with_where_their_records_are(mgmt: Mgmt, crawler:
     assert mgmt.table("index_builder")[0] == {"index": 1, "chunk_id": 1, "ib_host": BUILDER, "ib_task": "building"}
 
 
+def every_field(link: ClaimedLink) -> Result:
+    """A result with a value of its own in every field that is kept."""
+    values: dict[str, object] = {"doc_id": link.doc_id, "claim": link.claim}
+    for number, field in enumerate(msgspec.structs.fields(Result), 100):
+        if field.name not in values and field.name not in NOT_KEPT:
+            values[field.name] = OF_TYPE[field.type](number)
+    return msgspec.convert(values, Result)
+
+
+OF_TYPE = {
+    int: lambda number: number,
+    str: lambda number: f"text {number}",
+    WarcPosition | None: lambda number: WarcPosition(f"node {number}", f"file {number}", number, number + 1),
+}
+"""A value for a field of this type; a new type of field needs one too."""
+
+
+def test_every_field_of_a_result_reaches_builder_url_server_and_people(
+    engine: Engine, mgmt: Mgmt, crawler: Lease, builder: Lease
+) -> None:
+    mgmt.add(links(1))
+    (one,) = claimed(mgmt, crawler).links
+    result = every_field(one)
+    assert mgmt.report([result]) == [True]
+    ((built,),) = [chunk.links for chunk in engine.another().take_crawled(builder)]
+    for field in msgspec.structs.fields(Result):
+        if field.name not in NOT_KEPT:
+            assert getattr(built.result, field.name) == getattr(result, field.name) != field.default, field.name
+    assert built.result == result
+    for repeated in (mgmt.outcomes([one.doc_id])[one.doc_id], mgmt.known(["h0/0"])["h0/0"]):
+        shared = set(repeated.__struct_fields__).intersection(Result.__struct_fields__)
+        assert {"status", "error", "location", "ended"} <= shared
+        for name in shared:
+            assert getattr(repeated, name) == getattr(result, name), name
+    assert mgmt.report([result]) == [True]
+    assert mgmt.report([msgspec.structs.replace(result, size=0)]) == [False]
+
+
 def test_built_is_said_by_the_attempt_that_has_the_chunk(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
     taken = crawled_chunk(mgmt, crawler, builder)
     other = mgmt.register(NodeType.INDEX_BUILDER, "other:1")
@@ -696,7 +735,7 @@ def test_every_call_of_a_zombie_is_refused_and_changes_nothing(engine: Engine, m
         lambda: mgmt.lost(crawler, [(one.doc_id, one.claim)]),
         lambda: mgmt.refuse(crawler, [failed(one)]),
         lambda: mgmt.release(crawler),
-        lambda: mgmt.linger(crawler),
+        lambda: mgmt.seal_finished(crawler),
         lambda: mgmt.open_robots(crawler, {"https://a": "https://a/robots.txt"}),
         lambda: mgmt.own_slots(crawler),
         lambda: mgmt.take_crawled(crawler),

@@ -171,7 +171,7 @@ def killed_lines(served: Served) -> list[RequestLine]:
     return [line for line in read_log(served.log) if isinstance(line, RequestLine) and line.agent == "killed/1"]
 
 
-def wait_for(look):  # type: ignore[no-untyped-def]
+def wait_for(look):
     """What `look` finds, once it finds something: the log is flushed by itself when the server is idle."""
     deadline = time.monotonic() + 30
     while not (found := look()):

@@ -204,7 +204,12 @@ def test_a_robots_txt_holds_so_long() -> None:
     assert judged(limits, robots(10.0), line(40.0)) == {}
     assert judged(limits, robots(10.0), line(40.1)) == {"robots_expired": 1}
     assert judged(limits, robots(10.0), robots(39.0), line(40.1)) == {}
-    moved = [switched("moved"), robots(10.0, status=301), line(11.0, target="/robots/1"), robots(39.0, status=301)]
+    moved: list[Line] = [
+        switched("moved"),
+        robots(10.0, status=301),
+        line(11.0, target="/robots/1"),
+        robots(39.0, status=301),
+    ]
     assert judged(limits, *moved, line(40.9)) == {}
     assert judged(limits, *moved, line(41.1)) == {"robots_expired": 1}, "every step of the way counts"
     renewed = [*moved[:-1], line(39.0, target="/robots/1")]

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
-import lxml.html
+import lxml.html  # type: ignore[import-untyped]
 import pytest
 from lxml import etree
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,16 +13,17 @@ from hypothesis import strategies as st
 
 from weft.clock import ManualClock
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.discover import Discovery, Found
-from weft.dispatcher.iterate import Dispatcher
-from weft.dispatcher.records import (
+from weft.dispatcher.discovery import DiscoveredLink, Discovery
+from weft.dispatcher.dispatcher import Dispatcher
+from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
+from weft.dispatcher.link_records import (
     DOMAIN,
     DUE,
     LINK,
     NEW,
     WORK,
+    LinkPhase,
     LinkRecord,
-    Place,
     decode_record,
     decode_work,
     list_row,
@@ -30,16 +32,16 @@ from weft.dispatcher.records import (
     turn_of,
     uri_of_new,
 )
-from weft.dispatcher.results import Fetched, Kind, after_fetch
+from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.segment import choose
 from weft.dispatcher.traps import trap
-from weft.dispatcher.work import LinkRound
 from weft.errors import UsageError
 from weft.linkindex.keys import BASES
 from weft.mgmt.memory import MemoryMgmt
 from weft.model.domain import reversed_domain
 from weft.model.host import web_host_of
+from weft.model.refusal import RefusalKind
 from weft.model.site import Site, SiteSettings
 from weft.model.url import UrlRules
 from weft.store.api import Batch
@@ -52,10 +54,10 @@ SETTINGS = DispatcherSettings(segment_size=4)
 SITES = [Site(name="a.com", scope="domains"), Site(name="b.com"), Site(name="c.com", scope="domains", is_excluded=True)]
 
 
-def found(url: str, depth: int = 0, references: int = 0) -> Found:
+def found(url: str, depth: int = 0, references: int = 0) -> DiscoveredLink:
     page = RULES.identify(url)
     domain = reversed_domain(page.domain).encode()
-    return Found(domain, page.uri.encode(), page.url, depth, "com.source", references)
+    return DiscoveredLink(domain, page.uri.encode(), page.url, depth, "com.source", references)
 
 
 class Crawl:
@@ -72,7 +74,7 @@ class Crawl:
         if cells := links.cells():
             self.store.write(Batch(cells), self.store.last_seq + 1)
 
-    def discover(self, *links: Found) -> int:
+    def discover(self, *links: DiscoveredLink) -> int:
         round_ = LinkRound(self.store, self.dispatcher.low_water)
         added = self.discovery.offer(round_, self.scope, links, self.clock.now())
         self.write(round_)
@@ -81,7 +83,7 @@ class Crawl:
     def step(self, room: int = 1000) -> int:
         return self.dispatcher.step(self.scope, room).given
 
-    def finish(self, url: str, kind: Kind = Kind.PAGE, **about: object) -> None:
+    def finish(self, url: str, kind: FetchKind = FetchKind.PAGE, **about: Any) -> None:
         link = found(url)
         round_ = LinkRound(self.store, self.dispatcher.low_water)
         record = round_.read([(link.domain, link.uri)])[0] or LinkRecord(url=link.url)
@@ -94,7 +96,7 @@ class Crawl:
         return {cell.qualifier: decode_record(cell.value) for cell in cells if cell.family == LINK}
 
     def places(self) -> dict[str, str]:
-        return {record.url: record.place.value for record in self.records().values()}
+        return {record.url: record.phase.value for record in self.records().values()}
 
     def check(self) -> None:
         """Everything that follows from the records is what the store holds."""
@@ -108,13 +110,13 @@ class Crawl:
             cells = list(self.store.scan(Table.LINKS, row))
             records = {c.qualifier: decode_record(c.value) for c in cells if c.family == LINK}
             waiting = {uri_of_new(c.qualifier) for c in cells if c.family == NEW}
-            assert waiting == {uri for uri, record in records.items() if record.place is Place.NEW}
+            assert waiting == {uri for uri, record in records.items() if record.phase is LinkPhase.NEW}
             due = {split_due(c.qualifier)[::-1] for c in cells if c.family == DUE}
-            assert due == {(uri, record.due) for uri, record in records.items() if record.place is Place.DUE}
+            assert due == {(uri, record.due) for uri, record in records.items() if record.phase is LinkPhase.DUE}
             work = next(decode_work(c.value) for c in cells if c.family == DOMAIN)
             turns = [turn for record in records.values() if (turn := turn_of(record)) is not None]
             assert work.first == min(turns, default=None)
-            assert work.outstanding == Counter(record.place for record in records.values())[Place.GIVEN]
+            assert work.outstanding == Counter(record.phase for record in records.values())[LinkPhase.GIVEN]
             assert work.links == len(records)
             assert work.listed == (work.first if work.outstanding < self.dispatcher.low_water else None)
             if work.listed is not None:
@@ -177,8 +179,8 @@ def test_the_share_of_links_crawled_again(percentage: int, new: int, due: int, e
     crawl.clock.advance(settings.refresh_first)
     crawl.discover(*(found(f"https://a.com/new{n}") for n in range(new)))
     chosen = choose(crawl.store, LinkRound(crawl.store, 9), b"com.a", settings, crawl.clock.now())
-    kinds = Counter(each.record.place for each in chosen)
-    assert (kinds[Place.NEW], kinds[Place.DUE]) == expected
+    kinds = Counter(each.record.phase for each in chosen)
+    assert (kinds[LinkPhase.NEW], kinds[LinkPhase.DUE]) == expected
 
 
 def test_scope_is_never_left_and_refusals_have_a_reason() -> None:
@@ -204,7 +206,7 @@ def test_scope_is_never_left_and_refusals_have_a_reason() -> None:
         "https://d.com/x.pdf": "pattern: included by none of the site's patterns",
     }
     assert crawl.step() == 2
-    assert crawl.discovery.refused["out of scope"] == 2
+    assert crawl.discovery.refused[RefusalKind.OUT_OF_SCOPE] == 2
 
 
 def test_a_link_that_was_too_deep_is_crawled_once_a_shorter_way_is_found() -> None:
@@ -269,7 +271,7 @@ def test_every_domain_is_served_in_turn() -> None:
 def test_intervals_halve_when_a_page_changed_and_double_when_not() -> None:
     crawl = Crawl()
     intervals = []
-    for kind in (Kind.PAGE, Kind.SAME, Kind.SAME, Kind.PAGE, Kind.PAGE):
+    for kind in (FetchKind.PAGE, FetchKind.SAME, FetchKind.SAME, FetchKind.PAGE, FetchKind.PAGE):
         crawl.finish("https://a.com/x", kind)
         intervals.append(crawl.records()[b"com.a/x"].interval / DAY)
         crawl.clock.advance(intervals[-1] * 86_400)
@@ -280,7 +282,7 @@ def test_bounds_of_intervals_hold_and_a_minimum_of_nothing_means_by_age() -> Non
     crawl = Crawl(replace(SETTINGS, refresh_first=0, refresh_min=0, refresh_max=0))
     crawl.finish("https://a.com/x")
     crawl.clock.advance(1)
-    crawl.finish("https://a.com/y", Kind.SAME)
+    crawl.finish("https://a.com/y", FetchKind.SAME)
     chosen = choose(crawl.store, LinkRound(crawl.store, 9), b"com.a", crawl.settings, crawl.clock.now())
     assert [each.uri for each in chosen] == [b"com.a/x", b"com.a/y"]
 
@@ -289,10 +291,10 @@ def test_failures_wait_longer_each_time_by_their_class_and_a_success_ends_that()
     crawl = Crawl()
     waits = []
     for _ in range(3):
-        crawl.finish("https://a.com/x", Kind.FAILED, error="network")
+        crawl.finish("https://a.com/x", FetchKind.FAILED, error="network")
         waits.append((crawl.records()[b"com.a/x"].due - crawl.clock.now()) / 60_000)
     assert waits == [10, 20, 40]
-    crawl.finish("https://a.com/x", Kind.FAILED, error="http", retry_after=DAY * 9)
+    crawl.finish("https://a.com/x", FetchKind.FAILED, error="http", retry_after=DAY * 9)
     assert crawl.records()[b"com.a/x"].due == crawl.clock.now() + 9 * DAY
     crawl.finish("https://a.com/x")
     assert crawl.records()[b"com.a/x"].failures == 0
@@ -301,19 +303,19 @@ def test_failures_wait_longer_each_time_by_their_class_and_a_success_ends_that()
 def test_a_redirect_to_the_same_uri_is_followed_once_and_never_back_to_http() -> None:
     crawl = Crawl()
     crawl.discover(found("http://a.com/x"))
-    crawl.finish("http://a.com/x", Kind.TURNED, location="https://a.com/x")
+    crawl.finish("http://a.com/x", FetchKind.SELF_REDIRECT, location="https://a.com/x")
     record = crawl.records()[b"com.a/x"]
     assert (record.url, record.due) == ("https://a.com/x", crawl.clock.now())
-    crawl.finish("http://a.com/x", Kind.TURNED, location="http://a.com/x")
+    crawl.finish("http://a.com/x", FetchKind.SELF_REDIRECT, location="http://a.com/x")
     assert crawl.records()[b"com.a/x"].error == "redirect_loop"
 
 
 def test_validators_are_kept_only_while_the_page_stands() -> None:
     crawl = Crawl()
     crawl.finish("https://a.com/x", etag='"1"')
-    crawl.finish("https://a.com/x", Kind.SAME)
+    crawl.finish("https://a.com/x", FetchKind.SAME)
     assert crawl.records()[b"com.a/x"].etag == '"1"'
-    crawl.finish("https://a.com/x", Kind.GONE)
+    crawl.finish("https://a.com/x", FetchKind.GONE)
     assert crawl.records()[b"com.a/x"].etag == ""
 
 
@@ -347,7 +349,7 @@ URLS = [f"https://{host}/{n}" for host in ("a.com", "www.a.com", "b.com", "x.org
         st.one_of(
             st.tuples(st.just("found"), st.sampled_from(URLS), st.integers(0, 20)),
             st.tuples(st.just("step"), st.just(""), st.integers(1, 9)),
-            st.tuples(st.sampled_from(list(Kind)), st.sampled_from(URLS), st.integers(0, 3)),
+            st.tuples(st.sampled_from(list(FetchKind)), st.sampled_from(URLS), st.integers(0, 3)),
         ),
         max_size=40,
     )
@@ -361,16 +363,16 @@ def test_after_any_history_every_cell_is_what_the_records_say(steps: list[tuple[
         elif name == "step":
             crawl.step(number)
         else:
-            location = url if name == Kind.TURNED else found(url).uri.decode()
-            crawl.finish(url, Kind(name), location=location, error="network")
+            location = url if name == FetchKind.SELF_REDIRECT else found(url).uri.decode()
+            crawl.finish(url, FetchKind(name), location=location, error="network")
         crawl.check()
     for _ in range(20):
         crawl.step()
-    left = [r for r in crawl.records().values() if r.place is Place.NEW and crawl.dispatcher.low_water > 0]
-    given_per_domain = Counter(r.place for r in crawl.records().values())[Place.GIVEN]
+    left = [r for r in crawl.records().values() if r.phase is LinkPhase.NEW and crawl.dispatcher.low_water > 0]
+    given_per_domain = Counter(r.phase for r in crawl.records().values())[LinkPhase.GIVEN]
     assert not left or given_per_domain >= crawl.dispatcher.low_water
 
 
 def test_a_record_survives_its_encoding() -> None:
-    record = LinkRecord(url="https://a.com/", place=Place.DUE, due=5, fingerprint=2**64 - 1)
+    record = LinkRecord(url="https://a.com/", phase=LinkPhase.DUE, due=5, fingerprint=2**64 - 1)
     assert decode_record(msgspec.msgpack.encode(record)) == record

@@ -10,11 +10,11 @@ import pytest
 from support.dispatcher_world import CountingStore
 from weft.clock import ManualClock
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.iterate import Dispatcher, Step
-from weft.dispatcher.records import (
+from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
+from weft.dispatcher.link_records import (
     DomainWork,
+    LinkPhase,
     LinkRecord,
-    Place,
     encode_record,
     encode_work,
     link_key,
@@ -22,9 +22,9 @@ from weft.dispatcher.records import (
     waiting_key,
     work_key,
 )
+from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.segment import choose
-from weft.dispatcher.work import LinkRound
 from weft.mgmt.memory import MemoryMgmt
 from weft.model.site import Site
 from weft.store.rocksdb import RocksStore
@@ -39,9 +39,9 @@ def record(number: int) -> LinkRecord:
     """Three of four links are new, the others are due again, one after another."""
     url = f"https://big.com/page{number:09d}"
     if number % 4:
-        return LinkRecord(url=url, place=Place.NEW, discovered=NOW - DAY, depth=1 + number % 7, source="com.big")
+        return LinkRecord(url=url, phase=LinkPhase.NEW, discovered=NOW - DAY, depth=1 + number % 7, source="com.big")
     fetched = NOW - 2 * DAY + number % 1000
-    return LinkRecord(url=url, place=Place.DUE, due=fetched + DAY, fetched=fetched, status=200, interval=DAY)
+    return LinkRecord(url=url, phase=LinkPhase.DUE, due=fetched + DAY, fetched=fetched, status=200, interval=DAY)
 
 
 def uri(number: int) -> bytes:
@@ -82,13 +82,13 @@ class Cost:
         chosen = choose(counting, LinkRound(counting, 50), DOMAIN, SETTINGS, NOW)
         return len(chosen), counting.cells
 
-    def _step(self, store: RocksStore) -> tuple[Step, int]:
+    def _step(self, store: RocksStore) -> tuple[DispatchStep, int]:
         clock = ManualClock(NOW)
         scope = Scope([Site(name="big.com")], SETTINGS)
-        # What was said is noted before: this is about a step like any other.
+        # The sites count as handled: this measures a step without changes of sites.
         counting = CountingStore(store)
         dispatcher = Dispatcher(counting, MemoryMgmt(clock), SETTINGS, clock)
-        dispatcher._said._heard = scope
+        dispatcher._site_changes._handled = scope
         return dispatcher.step(scope, 1000), counting.cells
 
 

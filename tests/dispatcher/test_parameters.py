@@ -10,9 +10,9 @@ import pytest
 
 from support.parameter_learning import HOUR, NEVER_SAMPLED, RULES, Learning
 from support.weft_command import weft
-from weft.dispatcher.parameters.learning import ParameterRound
-from weft.dispatcher.records import Place
-from weft.dispatcher.results import Kind
+from weft.dispatcher.fetch_results import FetchKind
+from weft.dispatcher.link_records import LinkPhase
+from weft.dispatcher.parameters.parameter_round import ParameterRound
 from weft.store.rocksdb import RocksStore
 
 
@@ -22,13 +22,13 @@ def test_the_documents_example() -> None:
     crawl.fetch("/page1.html?lang=en", 7)
     crawl.find("/page1.html?lang=en&lang=en")
     record = crawl.record("/page1.html?lang=en&lang=en")
-    assert record.place is Place.HIDDEN
+    assert record.phase is LinkPhase.HIDDEN
     assert record.canonical == "com.test/page1.html"
     assert record.reason == "parameters: lang=en on com.test/page1.html -> com.test/page1.html"
     crawl.clock.advance(100 * HOUR)
     crawl.step()
-    assert crawl.place("/page1.html") == "given"
-    assert crawl.place("/page1.html?lang=en") == "hidden"
+    assert crawl.phase("/page1.html") == "given"
+    assert crawl.phase("/page1.html?lang=en") == "hidden"
 
 
 def test_a_default_yields_to_the_bare_path_and_hides_no_other_value() -> None:
@@ -118,9 +118,15 @@ def test_order_and_repetition_are_learned_too() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "text", "status"),
-    [(Kind.PAGE, 0, 200), (Kind.FAILED, 1, 500), (Kind.GONE, 1, 404), (Kind.PAGE, 1, 404), (Kind.OTHER, 1, 200)],
+    [
+        (FetchKind.PAGE, 0, 200),
+        (FetchKind.FAILED, 1, 500),
+        (FetchKind.GONE, 1, 404),
+        (FetchKind.PAGE, 1, 404),
+        (FetchKind.OTHER, 1, 200),
+    ],
 )
-def test_nothing_is_learned_from_errors_and_empty_texts(kind: Kind, text: int, status: int) -> None:
+def test_nothing_is_learned_from_errors_and_empty_texts(kind: FetchKind, text: int, status: int) -> None:
     crawl = Learning()
     for target in ("/x", "/x?a=1", "/x?a=2", "/x?a=3"):
         crawl.fetch(target, text, kind, status=status)
@@ -152,12 +158,12 @@ def test_a_contradiction_drops_the_rule_and_reopens_what_it_hid() -> None:
     for target in ("/a", "/a?s=1", "/a?s=2"):
         crawl.fetch(target, 1)
     crawl.find("/a?s=3", "/a?s=4", "/a?s=5")
-    assert crawl.place("/a?s=3") == "hidden"
+    assert crawl.phase("/a?s=3") == "hidden"
     crawl.fetch("/a?s=4", 2)
     step = crawl.step()
     assert step.looked_at > 0
     crawl.step()
-    assert [crawl.place(f"/a?s={n}") for n in (3, 5)] == ["given", "given"]
+    assert [crawl.phase(f"/a?s={n}") for n in (3, 5)] == ["given", "given"]
     dropped = [rule for rule in crawl.rules() if rule.dropped]
     assert [(rule.about, rule.saved) for rule in dropped if rule.reach == "path"] == [("s", 3)]
 
@@ -168,12 +174,12 @@ def test_a_contradiction_on_one_path_ends_the_rule_of_the_host() -> None:
         crawl.fetch(f"/{n}", 10 + n)
         crawl.fetch(f"/{n}?ref=r{n}", 10 + n)
     crawl.find("/new?ref=a", "/other?ref=b")
-    assert crawl.place("/new") == "new"
+    assert crawl.phase("/new") == "new"
     crawl.fetch("/other", 50)
     crawl.fetch("/other?ref=b", 51)
     crawl.step()
     crawl.step()
-    assert crawl.place("/new?ref=a") == "given"
+    assert crawl.phase("/new?ref=a") == "given"
 
 
 def test_what_stands_for_others_but_gives_no_page_stands_for_none() -> None:
@@ -182,11 +188,11 @@ def test_what_stands_for_others_but_gives_no_page_stands_for_none() -> None:
         crawl.fetch(f"/{n}", 10 + n)
         crawl.fetch(f"/{n}?sid=r{n}", 10 + n)
     crawl.find("/new?sid=a")
-    assert crawl.place("/new?sid=a") == "hidden"
-    crawl.fetch("/new", 0, Kind.GONE, status=404)
+    assert crawl.phase("/new?sid=a") == "hidden"
+    crawl.fetch("/new", 0, FetchKind.GONE, status=404)
     crawl.step()
     crawl.step()
-    assert crawl.place("/new?sid=a") == "given"
+    assert crawl.phase("/new?sid=a") == "given"
 
 
 def test_without_absence_the_first_value_stands_for_the_others() -> None:
@@ -203,32 +209,32 @@ def test_a_sample_is_fetched_with_what_it_is_compared_to() -> None:
         crawl.fetch(target, 1)
     crawl.clock.advance(2 * HOUR)
     crawl.find("/a?s=3")
-    assert crawl.place("/a?s=3") == "new"
+    assert crawl.phase("/a?s=3") == "new"
     crawl.step()
-    assert [crawl.place("/a?s=3"), crawl.place("/a")] == ["given", "given"]
+    assert [crawl.phase("/a?s=3"), crawl.phase("/a")] == ["given", "given"]
     crawl.fetch("/a", 1)
     crawl.fetch("/a?s=3", 1)
     crawl.clock.advance(1000 * HOUR)
     crawl.step()
-    assert crawl.place("/a?s=3") == "hidden"
+    assert crawl.phase("/a?s=3") == "hidden"
 
 
-def test_the_user_keeps_and_drops_parameters_by_hand() -> None:
+def test_the_user_keeps_and_drops_parameters() -> None:
     crawl = Learning()
     crawl.say(drop_parameters=["utm*"])
     crawl.find("/a?utmx=1&b=2", "/c?lang=de")
     crawl.step()
     record = crawl.record("/a?utmx=1&b=2")
-    assert (record.place, record.canonical) == (Place.HIDDEN, "com.test/a?b=2")
-    assert crawl.place("/c?lang=de") == "given"
+    assert (record.phase, record.canonical) == (LinkPhase.HIDDEN, "com.test/a?b=2")
+    assert crawl.phase("/c?lang=de") == "given"
     for target in ("/p", "/p?lang=en", "/p?lang=de"):
         crawl.fetch(target, 1)
     crawl.find("/p?lang=fr")
-    assert crawl.place("/p?lang=fr") == "hidden"
+    assert crawl.phase("/p?lang=fr") == "hidden"
     crawl.say(keep_parameters=["lang"])
     for _ in range(3):
         crawl.step()
-    assert [crawl.place("/p?lang=fr"), crawl.place("/a?utmx=1&b=2")] == ["given", "given"]
+    assert [crawl.phase("/p?lang=fr"), crawl.phase("/a?utmx=1&b=2")] == ["given", "given"]
 
 
 def test_a_page_that_may_not_be_crawled_stands_for_none() -> None:
@@ -237,7 +243,7 @@ def test_a_page_that_may_not_be_crawled_stands_for_none() -> None:
     for target in ("/a", "/a?s=1", "/a?s=2"):
         crawl.fetch(target, 1)
     crawl.find("/a?s=3")
-    assert crawl.place("/a?s=3") == "new"
+    assert crawl.phase("/a?s=3") == "new"
 
 
 def test_it_can_be_switched_off() -> None:
@@ -246,7 +252,7 @@ def test_it_can_be_switched_off() -> None:
         crawl.fetch(target, 1)
     crawl.clock.advance(100 * HOUR)
     crawl.step()
-    assert crawl.place("/a?s=1") == "given"
+    assert crawl.phase("/a?s=1") == "given"
 
 
 def test_the_command_lists_rules_and_explains_a_url(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.parameter_learning import Learning
-from weft.dispatcher.parameters import evidence as bounds
-from weft.dispatcher.parameters import storage, votes
-from weft.dispatcher.parameters.evidence import Observation, PathEvidence, observe
+from weft.dispatcher.parameters import evidence_cells, host_evidence
+from weft.dispatcher.parameters import path_evidence as bounds
+from weft.dispatcher.parameters.path_evidence import Observation, PathEvidence, observe
 
 NEVER_FETCHED = [f"/a?s={n}" for n in range(90, 96)]
 BESIDE = [f"/a?t=1&s={n}" for n in range(90, 96)]
@@ -26,7 +26,7 @@ def learn(crawl: Learning, path: str, numbers: list[int]) -> None:
 
 
 def places(crawl: Learning, targets: list[str]) -> set[str]:
-    return {crawl.place(target) for target in targets}
+    return {crawl.phase(target) for target in targets}
 
 
 @settings(deadline=None, max_examples=40)
@@ -64,7 +64,7 @@ def test_a_contradiction_on_any_path_reopens_what_the_host_rule_hid_on_all(order
 @pytest.mark.parametrize("texts", [1, 2, 1_000_000])
 def test_a_million_parameters_of_a_host_take_no_more_memory_than_a_thousand(texts: int) -> None:
     """New names in each query, twelve or one, on a hundred paths in turn."""
-    host, known = votes.HostEvidence(), dict.fromkeys(range(100), PathEvidence())
+    host, known = host_evidence.HostEvidence(), dict.fromkeys(range(100), PathEvidence())
     sizes = []
     for n in range(86_000):
         if n == 5_000:
@@ -73,11 +73,13 @@ def test_a_million_parameters_of_a_host_take_no_more_memory_than_a_thousand(text
         path = f"com.test/{n % 100}"
         seen = observe(known[n % 100], Observation(query, 1 + n % texts, n), [Observation(None, 1 + n % texts, n)])
         known[n % 100] = seen
-        host = votes.cast(votes.seen_text(host, path, 1 + n % texts), path, seen)
+        host = host_evidence.cast(host_evidence.seen_text(host, path, 1 + n % texts), path, seen)
         if n % 1000 == 999:
-            sizes.append(len(storage.encode(host)) + max(len(storage.encode(each)) for each in known.values()))
+            sizes.append(
+                len(evidence_cells.encode(host)) + max(len(evidence_cells.encode(each)) for each in known.values())
+            )
     assert max(sizes) < 400_000
     assert max(sizes[5:]) < 1.5 * max(sizes[:5])
-    assert len(host.votes) <= votes.PARAMETERS
+    assert len(host.votes) <= host_evidence.PARAMETERS
     assert all(len(each.findings) <= bounds.PARAMETERS * bounds.AGREEING for each in known.values())
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 import rules_fingerprints as measured
@@ -9,7 +11,7 @@ import rules_fingerprints as measured
 
 @pytest.mark.parametrize("change", measured.CHANGES)
 def test_what_changes_with_each_visit_does_not_change_the_fingerprint(change: str) -> None:
-    assert len({measured.generated(1, measured.CHANGES[change](measured.random.Random(n))) for n in range(5)}) > 1
+    assert len({measured.generated(1, measured.CHANGES[change](Random(n))) for n in range(5)}) > 1
     assert measured.looking_changed(measured.CHANGES[change], pages=40) == 0
 
 

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.parameter_learning import NEVER_SAMPLED, Learning
-from weft.dispatcher.parameters import evidence as bounds
-from weft.dispatcher.parameters import storage, votes
-from weft.dispatcher.parameters.evidence import Observation, PathEvidence, observe
-from weft.dispatcher.parameters.filtering import RuleSet, reduce
-from weft.dispatcher.parameters.rules import contradictions, rules_of_path
-from weft.dispatcher.records import LINK, LinkRecord, Place, decode_record
+from weft.dispatcher.link_records import LINK, LinkPhase, LinkRecord, decode_record
+from weft.dispatcher.parameters import evidence_cells, host_evidence
+from weft.dispatcher.parameters import path_evidence as bounds
+from weft.dispatcher.parameters.parameter_rules import contradictions, rules_of_path
+from weft.dispatcher.parameters.path_evidence import Observation, PathEvidence, observe
+from weft.dispatcher.parameters.reduction import RuleSet, reduce
 from weft.model.url import UrlRules
 from weft.store.api import Batch
 from weft.store.tables import Table
@@ -45,7 +45,7 @@ def test_the_order_of_fetches_does_not_matter(found: list[Observation], random: 
     shuffled = list(found)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assert rule_set(seen(found)) == rule_set(seen(shuffled))
-    assert storage.decode_path(storage.encode(seen(found))) == seen(found)
+    assert evidence_cells.decode_path(evidence_cells.encode(seen(found))) == seen(found)
 
 
 def test_at_one_moment_the_finding_that_says_no_stands_whichever_came_first() -> None:
@@ -101,11 +101,11 @@ def test_hidden_links_are_never_lost(history: list[tuple[str, str, bool]]) -> No
             crawl.find(target)
         else:
             crawl.step()
-    uris = {uri: record for uri, record in records(crawl).items() if record.place is Place.HIDDEN}
+    uris = {uri: record for uri, record in records(crawl).items() if record.phase is LinkPhase.HIDDEN}
     assert all(record.canonical.encode() in records(crawl) for record in uris.values())
     drop_all_rules(crawl)
     crawl.step()
-    assert all(record.place is not Place.HIDDEN for record in records(crawl).values())
+    assert all(record.phase is not LinkPhase.HIDDEN for record in records(crawl).values())
 
 
 def records(crawl: Learning) -> dict[bytes, LinkRecord]:
@@ -115,9 +115,9 @@ def records(crawl: Learning) -> dict[bytes, LinkRecord]:
 
 def drop_all_rules(crawl: Learning) -> None:
     batch = Batch()
-    for cell in list(crawl.store.scan(Table.LINKS, b"l:com.test", storage.EVIDENCE)):
+    for cell in list(crawl.store.scan(Table.LINKS, b"l:com.test", evidence_cells.EVIDENCE)):
         batch.delete(Table.LINKS, cell.row, cell.family, cell.qualifier)
-    batch.put(Table.LINKS, *storage.sweep_column(b"com.test", b""), b"")
+    batch.put(Table.LINKS, *evidence_cells.sweep_column(b"com.test", b""), b"")
     crawl.store.write(batch, crawl.store.last_seq + 1)
 
 
@@ -135,11 +135,13 @@ def test_the_evidence_of_a_path_is_bounded_under_endless_parameters(seed: int, k
 
 
 def test_the_evidence_of_a_host_is_bounded_under_endless_paths_and_parameters() -> None:
-    host = votes.HostEvidence()
+    host = host_evidence.HostEvidence()
     for n in range(600):
         evidence = seen([Observation(None, n + 1, n), Observation(f"p{n % 200}=1", n + 1, n + 1)])
-        host = votes.cast(votes.seen_text(host, f"com.test/{n}", n % 300 + 1), f"com.test/{n}", evidence)
-    assert len(host.votes) <= votes.PARAMETERS
-    assert all(len(each) <= 2 * votes.VOTES for each in host.votes.values())
-    assert len(host.lately) <= votes.LATELY
-    assert len(host.soft) <= votes.SOFT
+        host = host_evidence.cast(
+            host_evidence.seen_text(host, f"com.test/{n}", n % 300 + 1), f"com.test/{n}", evidence
+        )
+    assert len(host.votes) <= host_evidence.PARAMETERS
+    assert all(len(each) <= 2 * host_evidence.VOTES for each in host.votes.values())
+    assert len(host.lately) <= host_evidence.LATELY
+    assert len(host.soft) <= host_evidence.SOFT

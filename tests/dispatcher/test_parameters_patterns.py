@@ -8,7 +8,7 @@ from rules import crawl_all, crawl_pairwise
 from rules_simulation import MOST, SETTINGS, Simulation, simulate
 from weft.demo.web.patterns.catalogue import PATTERNS
 from weft.demo.web.patterns.pattern import Pattern
-from weft.dispatcher.parameters.listing import rules_of_domain
+from weft.dispatcher.parameters.rule_list import rules_of_domain
 from weft.store.memory import MemoryStore
 
 HELD_OUT = (201, 202, 203)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import settings as hypothesis_settings
@@ -10,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from support.dispatcher_world import CountingStore, CrawlWorld, place_of
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher import reconsider, referenced, said
-from weft.dispatcher.discover import Found, refusal_of
-from weft.dispatcher.records import Place
+from weft.dispatcher import reconsider, site_changes, unknown_references
+from weft.dispatcher.discovery import DiscoveredLink, refusal_of
+from weft.dispatcher.link_records import LinkPhase
 from weft.model.site import Site, SiteSettings
 from weft.model.url import identity_of
 from weft.store.tables import Table
@@ -21,7 +23,7 @@ SETTINGS = DispatcherSettings(segment_size=100)
 A = "https://a.com/"
 
 
-def site(name: str = "a.com", **about: object) -> Site:
+def site(name: str = "a.com", **about: Any) -> Site:
     plain = {key: about.pop(key) for key in ("scope", "is_excluded") if key in about}
     return Site(name=name, settings=msgspec.convert(about, SiteSettings), **plain)
 
@@ -41,10 +43,10 @@ def test_a_site_that_is_excluded_and_included_again_goes_on() -> None:
     crawl.crawl(A, *numbered(5))
     crawl.say(site(is_excluded=True))
     crawl.settle()
-    assert crawl.urls(Place.HIDDEN) == {*numbered(5)}
+    assert crawl.urls(LinkPhase.HIDDEN) == {*numbered(5)}
     crawl.say(site())
     crawl.settle()
-    assert crawl.urls(Place.GIVEN) == {*numbered(5)}
+    assert crawl.urls(LinkPhase.GIVEN) == {*numbered(5)}
 
 
 @pytest.mark.parametrize(
@@ -62,21 +64,21 @@ def test_links_that_were_hidden_are_crawled_when_their_reason_is_gone(before: Si
     crawl = world(before)
     crawl.crawl(A, *numbered(5))
     crawl.settle()
-    assert crawl.urls(Place.HIDDEN) == {*numbered(5)}
+    assert crawl.urls(LinkPhase.HIDDEN) == {*numbered(5)}
     crawl.say(after)
     crawl.settle()
-    assert crawl.urls(Place.GIVEN) == {*numbered(5)}
+    assert crawl.urls(LinkPhase.GIVEN) == {*numbered(5)}
     assert {record.reason for record in crawl.records().values()} == {""}
 
 
 def test_a_setting_that_changed_is_heard_after_a_start() -> None:
     crawl = world(settings=DispatcherSettings(max_depth=0))
     crawl.crawl(A, *numbered(5))
-    assert crawl.urls(Place.HIDDEN) == {*numbered(5)}
+    assert crawl.urls(LinkPhase.HIDDEN) == {*numbered(5)}
     crawl.settings = SETTINGS
     crawl.start()
     crawl.settle()
-    assert crawl.urls(Place.GIVEN) == {*numbered(5)}
+    assert crawl.urls(LinkPhase.GIVEN) == {*numbered(5)}
 
 
 @pytest.mark.parametrize(
@@ -94,11 +96,11 @@ def test_references_that_were_out_of_scope_become_links_when_it_is_widened(wider
     inside, outside = numbered(5, "b.a.com"), numbered(5, "c.org")
     crawl.crawl(A, *inside, *outside, ("https://b.a.com/not", "nofollow"))
     crawl.settle()
-    assert not crawl.urls(Place.GIVEN)
+    assert not crawl.urls(LinkPhase.GIVEN)
     crawl.say(*wider)
     crawl.settle()
     expected = {*inside, *outside} if any(each.scope == "any" for each in wider) else {*inside}
-    assert crawl.urls(Place.GIVEN) == expected
+    assert crawl.urls(LinkPhase.GIVEN) == expected
     record = crawl.record(inside[0])
     assert record is not None
     assert (record.depth, record.source, record.references) == (1, "com.a", 1)
@@ -122,9 +124,9 @@ def test_what_waits_and_is_no_longer_wanted_is_hidden_when_its_turn_comes() -> N
     crawl.crawl(A, *numbered(3, "b.a.com"), *numbered(2))
     crawl.say(site(scope="hosts"))
     crawl.settle()
-    assert crawl.urls(Place.GIVEN) == {*numbered(2)}
-    assert {crawl.records()[url].reason for url in crawl.urls(Place.HIDDEN)} == {"out of scope"}
-    assert crawl.urls(Place.HIDDEN) == {*numbered(3, "b.a.com")}
+    assert crawl.urls(LinkPhase.GIVEN) == {*numbered(2)}
+    assert {crawl.records()[url].reason for url in crawl.urls(LinkPhase.HIDDEN)} == {"out of scope"}
+    assert crawl.urls(LinkPhase.HIDDEN) == {*numbered(3, "b.a.com")}
 
 
 def test_a_link_that_stays_hidden_has_the_reason_of_today() -> None:
@@ -139,10 +141,10 @@ def test_a_raised_budget_is_used_and_not_more() -> None:
     crawl = world(site(budget=2))
     crawl.crawl(A, *numbered(9))
     crawl.settle()
-    assert len(crawl.urls(Place.GIVEN)) == 2
+    assert len(crawl.urls(LinkPhase.GIVEN)) == 2
     crawl.say(site(budget=5))
     crawl.settle()
-    assert len(crawl.urls(Place.GIVEN)) == 5
+    assert len(crawl.urls(LinkPhase.GIVEN)) == 5
     crawl.say(site(budget=5, exclude=["/none"]))
     before = crawl.records()
     crawl.settle()
@@ -152,7 +154,7 @@ def test_a_raised_budget_is_used_and_not_more() -> None:
 @pytest.mark.parametrize("what", ["hidden", "references"])
 def test_a_step_looks_at_so_much_and_goes_on_after_a_kill(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reconsider, "LOOKED_AT", 40)
-    monkeypatch.setattr(referenced, "_GROUP", 10)
+    monkeypatch.setattr(unknown_references, "_GROUP", 10)
     links = numbered(300)
     hidden = what == "hidden"
     crawl = world(site(is_excluded=True) if hidden else site("b.com"), settings=DispatcherSettings(segment_size=1))
@@ -161,7 +163,7 @@ def test_a_step_looks_at_so_much_and_goes_on_after_a_kill(what: str, monkeypatch
     crawl.settle()
     crawl.say(site())
     steps = 0
-    while len(crawl.records()) - len(crawl.urls(Place.HIDDEN)) < 310:
+    while len(crawl.records()) - len(crawl.urls(LinkPhase.HIDDEN)) < 310:
         crawl.start()
         counting = CountingStore(crawl.store)
         crawl.dispatcher._store = counting
@@ -180,28 +182,32 @@ def test_all_domains_are_looked_at_and_then_nothing_is_left_to_do(monkeypatch: p
         crawl.crawl(f"https://s{n}.com/", f"https://t{n}.org/")
     crawl.say(site("*", scope="any"))
     assert crawl.settle() > 10
-    assert crawl.urls(Place.GIVEN) == {f"https://t{n}.org/" for n in range(20)}
-    left = [cell for family in (said.ALL, said.LOOK) for cell in crawl.store.scan(Table.LINKS, said.ROW, family)]
+    assert crawl.urls(LinkPhase.GIVEN) == {f"https://t{n}.org/" for n in range(20)}
+    left = [
+        cell
+        for family in (site_changes.ALL_DOMAINS, site_changes.ONE_DOMAIN)
+        for cell in crawl.store.scan(Table.LINKS, site_changes.ROW, family)
+    ]
     assert left == []
     crawl.start()
     assert crawl.settle() == 0
 
 
 def test_a_redirect_that_led_out_of_scope_is_followed_when_it_is_widened() -> None:
-    from weft.dispatcher.records import LinkRecord
-    from weft.dispatcher.results import Fetched, Kind, after_fetch
-    from weft.dispatcher.work import LinkRound
+    from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
+    from weft.dispatcher.link_records import LinkRecord
+    from weft.dispatcher.link_round import LinkRound
     from weft.store.api import Batch
 
     crawl = world()
     round_ = LinkRound(crawl.store, 9)
     assert round_.read([(b"com.a", b"com.a")]) == [None]
-    moved = Fetched(kind=Kind.MOVED, at=crawl.clock.now(), status=301, location="com.a.www")
+    moved = Fetched(kind=FetchKind.MOVED, at=crawl.clock.now(), status=301, location="com.a.www")
     round_.put(b"com.a", b"com.a", after_fetch(LinkRecord(url="http://a.com/"), moved, SETTINGS))
     crawl.store.write(Batch(round_.cells()), crawl.store.last_seq + 1)
     crawl.say(site(scope="domains"))
     crawl.settle()
-    assert crawl.urls(Place.GIVEN) == {"http://www.a.com/"}
+    assert crawl.urls(LinkPhase.GIVEN) == {"http://www.a.com/"}
 
 
 HOSTS = ["a.com", "www.a.com", "b.org", "x.b.org"]
@@ -261,15 +267,15 @@ class Saying(RuleBasedStateMachine):
         referenced_now = {link for links in self.links.values() for link in links}
         assert {url for url in referenced_now if scope.site_of(identity_of(url))} <= records.keys()
         for url, record in records.items():
-            link = Found(*place_of(url), url, record.depth, "")
+            link = DiscoveredLink(*place_of(url), url, record.depth, "")
             refusal = refusal_of(scope, link, self.crawl.clock.now(), self.crawl.settings)
             if refusal is None:
-                assert record.place is not Place.HIDDEN, (url, record)
-            elif record.place is Place.HIDDEN:
+                assert record.phase is not LinkPhase.HIDDEN, (url, record)
+            elif record.phase is LinkPhase.HIDDEN:
                 assert record.reason == refusal.text
             else:
                 # It was handed over while it was allowed, or its next turn is yet to come.
-                assert record.place in (Place.GIVEN, Place.DUE)
+                assert record.phase in (LinkPhase.GIVEN, LinkPhase.DUE)
 
     @invariant()
     def only_what_was_found_is_known(self) -> None:

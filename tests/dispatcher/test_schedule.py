@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -12,12 +13,12 @@ import pytest
 
 from weft.clock import ManualClock
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.discover import Discovery, Found
-from weft.dispatcher.iterate import Dispatcher
-from weft.dispatcher.records import LINK, LinkRecord, Place, decode_record
-from weft.dispatcher.results import Fetched, Kind, after_fetch
+from weft.dispatcher.discovery import DiscoveredLink, Discovery
+from weft.dispatcher.dispatcher import Dispatcher
+from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
+from weft.dispatcher.link_records import LINK, LinkPhase, LinkRecord, decode_record
+from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
-from weft.dispatcher.work import LinkRound
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import Reopen
 from weft.model.fetch_error import FetchError
@@ -62,9 +63,9 @@ class Handed(MemoryMgmt):
         super().__init__(clock)
         self.waiting: list[str] = []
 
-    def reopen(self, links: list[Reopen]) -> int:  # type: ignore[override]
-        self.waiting += [link.uri for link in links]
-        return len(links)
+    def reopen(self, wanted: Sequence[Reopen]) -> list[bool]:
+        self.waiting += [link.uri for link in wanted]
+        return [True] * len(wanted)
 
 
 class Months:
@@ -90,7 +91,7 @@ class Months:
         names = range(begin, begin + count)
         made = {f"com.s{domain}/{n}": self._page() for n in names}
         self.pages |= made
-        found = [Found(b"com.s%d" % domain, uri.encode(), url_of(uri), 1, "") for uri in made]
+        found = [DiscoveredLink(b"com.s%d" % domain, uri.encode(), url_of(uri), 1, "") for uri in made]
         round_ = LinkRound(self.store, self.dispatcher.low_water)
         self.discovery.offer(round_, self.scope, found, self.clock.now())
         self._write(round_)
@@ -120,7 +121,7 @@ class Months:
         places = [(uri.partition("/")[0].encode(), uri.encode()) for uri in ready]
         for place, record in zip(places, round_.read(places), strict=True):
             assert record is not None
-            assert record.place is Place.GIVEN
+            assert record.phase is LinkPhase.GIVEN
             round_.put(*place, self._fetch(record, place[1].decode()))
         self._write(round_)
         self.clock.advance(seconds)
@@ -148,13 +149,15 @@ class Months:
         page.fetches.append(now)
         if page.error and self.dice.random() < 0.9:
             page.failed_at.append(now)
-            fetched = Fetched(kind=Kind.FAILED, at=now, error=page.error)
+            fetched = Fetched(kind=FetchKind.FAILED, at=now, error=page.error)
         elif page.gone_from and now >= page.gone_from:
-            fetched = Fetched(kind=Kind.GONE, at=now, status=404)
+            fetched = Fetched(kind=FetchKind.GONE, at=now, status=404)
         else:
             every = page.changes_every
             has_changed = is_first or bool(every and last // every != now // every)
-            fetched = Fetched(kind=Kind.PAGE if has_changed else Kind.SAME, at=now, status=200, fingerprint=now)
+            fetched = Fetched(
+                kind=FetchKind.PAGE if has_changed else FetchKind.SAME, at=now, status=200, fingerprint=now
+            )
         after = after_fetch(record, fetched, self.settings)
         self.due[uri] = after.due
         return after
@@ -195,7 +198,7 @@ def check(months: Months) -> None:
         _check_waits(page)
         if page.kind != "failing":
             assert shortest <= record.interval <= longest
-        if record.place is Place.DUE:
+        if record.phase is LinkPhase.DUE:
             assert end - record.due < 4 * DAY, ("starved", uri, record)
     _check_paces(months)
     _check_shares(months)

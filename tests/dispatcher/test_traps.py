@@ -8,24 +8,26 @@ from dataclasses import replace
 
 import pytest
 from fastwarc import ArchiveIterator, WarcRecordType
+from fastwarc.warc import HeaderMap
 from hypothesis import given
 from hypothesis import strategies as st
 
 from support.suites import suite_file
 from weft.clock import ManualClock
 from weft.config.sections import DispatcherSettings, LimitsSettings
-from weft.dispatcher.discover import Discovery, Found
-from weft.dispatcher.records import LinkRecord, decode_record
+from weft.dispatcher.discovery import DiscoveredLink, Discovery
+from weft.dispatcher.link_records import LinkRecord, decode_record
+from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.traps import trap, trap_after
 from weft.dispatcher.traps.shape import judged, repeated_run
-from weft.dispatcher.work import LinkRound
-from weft.intake.records import ArchiveRecord, PageRefused
-from weft.intake.responses import RecordReader
-from weft.intake.wat import read_wat
+from weft.intake.record_heads import ArchiveRecord
+from weft.intake.response_records import RecordReader
+from weft.intake.skip_reasons import PageRefused
+from weft.intake.wat_records import read_wat
 from weft.linkindex.loaded import LoadedPage
 from weft.model.domain import reversed_domain
-from weft.model.refusal import Refusal
+from weft.model.refusal import Refusal, RefusalKind
 from weft.model.site import Site
 from weft.model.url import UrlRules
 from weft.reading.http_reader import HttpReader
@@ -160,7 +162,7 @@ def offered(store: MemoryStore, discovery: Discovery, links: Iterable[tuple[str,
     found = []
     for source, url in links:
         page = RULES.identify(url)
-        found.append(Found(reversed_domain(page.domain).encode(), page.uri.encode(), page.url, 4, source))
+        found.append(DiscoveredLink(reversed_domain(page.domain).encode(), page.uri.encode(), page.url, 4, source))
     round_ = LinkRound(store, 1)
     scope = Scope([Site(name="*", scope="any")], discovery._settings)
     added = discovery.offer(round_, scope, found, ManualClock(NOW).now())
@@ -193,7 +195,7 @@ def test_a_host_has_so_many_links_and_others_theirs() -> None:
     assert offered(store, discovery, endless) == 3
     assert offered(store, discovery, [("com.a", "https://a.com/more"), ("com.a", "https://www.a.com/")]) == 1
     assert offered(store, discovery, endless) == 0
-    assert discovery.refused["trap: links of a host"] == 3
+    assert discovery.refused[RefusalKind.LINKS_OF_A_HOST] == 3
 
 
 def test_a_domain_has_so_many_hosts_and_those_go_on() -> None:
@@ -201,7 +203,7 @@ def test_a_domain_has_so_many_hosts_and_those_go_on() -> None:
     assert offered(store, discovery, [("com.a", f"https://n{n}.a.com/") for n in range(4)]) == 2
     assert offered(store, discovery, [("com.a", "https://n1.a.com/x"), ("com.a", "https://n9.a.com/")]) == 1
     assert offered(store, discovery, [("com.a", "https://n9.b.com/")]) == 1
-    assert discovery.refused["trap: hosts of a domain"] == 3
+    assert discovery.refused[RefusalKind.HOSTS_OF_A_DOMAIN] == 3
 
 
 Step = tuple[str, str]
@@ -226,7 +228,7 @@ def archive_steps() -> Iterator[Step]:
                     yield from ((page.uri.decode(), target.decode()) for target in page.outlinks.targets)
 
 
-def _page_of(kind: WarcRecordType, headers: dict[str, str], body: bytes) -> LoadedPage | None:
+def _page_of(kind: WarcRecordType, headers: HeaderMap, body: bytes) -> LoadedPage | None:
     is_wat = kind == WarcRecordType.metadata
     record = ArchiveRecord(
         "metadata" if is_wat else "response", headers["WARC-Target-URI"], headers["WARC-Date"], "", False, body
@@ -238,7 +240,7 @@ def _page_of(kind: WarcRecordType, headers: dict[str, str], body: bytes) -> Load
     return page if isinstance(page, LoadedPage) else None
 
 
-def refused_of(steps: Iterable[Step]) -> tuple[set[str], dict[str, str]]:
+def refused_of(steps: Iterable[Step]) -> tuple[set[str], dict[str, Refusal]]:
     """All uris, and those that are refused."""
     uris: set[str] = set()
     refused = {}

@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
-import pyarrow.parquet
+import pyarrow.parquet  # type: ignore[import-untyped]
 import pytest
 
 from support import page_versions as versions
@@ -34,14 +34,14 @@ from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc
 from weft.store.rocksdb import RocksReader
 
-SAMPLE = [
+SAMPLE: list[dict[str, Any]] = [
     {"url": "https://a.com/page1", "links": [{"url": "https://c.com/", "text": "C"}, {"url": "https://b.com/"}]},
     {"url": "https://b.com/", "links": [{"url": "https://c.com/page1"}, {"url": "https://c.com", "rel": "nofollow"}]},
     {"url": "https://d.com/", "fetched": "2026-01-31T12:00:00Z", "links": ["https://c.com/", "/self"]},
 ]
 
 
-def lines(pages: list[dict[str, object]]) -> str:
+def lines(pages: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(page) + "\n" for page in pages)
 
 

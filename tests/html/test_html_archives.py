@@ -6,7 +6,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from support.suites import suite_file
 from weft.html import parse_page
-from weft.html.links import ASCII_SPACE
+from weft.html.page_links import ASCII_SPACE
 
 ARCHIVES = ["iana.warc.gz", "cc-whirlwind/whirlwind.warc.gz", "warcio/example.warc.gz"]
 

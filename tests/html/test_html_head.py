@@ -3,8 +3,8 @@
 import pytest
 
 from weft.config.sections import LimitsSettings
-from weft.html import ParsedPage, Refresh, Robots, parse_page, robots_in_header
-from weft.html.page import HEADINGS_CHARS
+from weft.html import ParsedPage, Refresh, RobotsDirectives, parse_page, robots_in_header
+from weft.html.parse import HEADINGS_CHARS
 
 
 def read(page: str, **limits: int) -> ParsedPage:
@@ -99,15 +99,18 @@ def test_canonical(page, expected):
 @pytest.mark.parametrize(
     ("page", "expected"),
     [
-        ("<meta name=ROBOTS content='NoIndex, nofollow'>", Robots(noindex=True, nofollow=True)),
-        ("<meta name=robots content=none>", Robots(noindex=True, nofollow=True)),
-        ("<meta name=robots content='index,nofollow'>", Robots(nofollow=True)),
-        ("<meta name=robots content='max-snippet:-1 noindex'>", Robots(noindex=True)),
-        ("<meta name=robots content=nofollow><meta name=weft content=noindex>", Robots(noindex=True, nofollow=True)),
-        ("<meta name=otherbot content=noindex>", Robots()),
-        ("<meta name=robots content=noindexing>", Robots()),
-        ("<meta name=robots content=all>", Robots()),
-        ("<p>x<meta name=robots content=noindex>", Robots(noindex=True)),
+        ("<meta name=ROBOTS content='NoIndex, nofollow'>", RobotsDirectives(noindex=True, nofollow=True)),
+        ("<meta name=robots content=none>", RobotsDirectives(noindex=True, nofollow=True)),
+        ("<meta name=robots content='index,nofollow'>", RobotsDirectives(nofollow=True)),
+        ("<meta name=robots content='max-snippet:-1 noindex'>", RobotsDirectives(noindex=True)),
+        (
+            "<meta name=robots content=nofollow><meta name=weft content=noindex>",
+            RobotsDirectives(noindex=True, nofollow=True),
+        ),
+        ("<meta name=otherbot content=noindex>", RobotsDirectives()),
+        ("<meta name=robots content=noindexing>", RobotsDirectives()),
+        ("<meta name=robots content=all>", RobotsDirectives()),
+        ("<p>x<meta name=robots content=noindex>", RobotsDirectives(noindex=True)),
     ],
 )
 def test_meta_robots(page, expected):
@@ -116,23 +119,23 @@ def test_meta_robots(page, expected):
 
 def test_a_page_can_speak_to_the_configured_product():
     page = parse_page(b"<meta name=fetcher content=noindex>", product="Fetcher")
-    assert page.robots == Robots(noindex=True)
+    assert page.robots == RobotsDirectives(noindex=True)
 
 
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        (["noindex"], Robots(noindex=True)),
-        (["NoFollow", "noindex"], Robots(noindex=True, nofollow=True)),
-        (["none"], Robots(noindex=True, nofollow=True)),
-        (["weft: noindex"], Robots(noindex=True)),
-        (["otherbot: noindex, nofollow"], Robots()),
-        (["otherbot: noindex, weft: nofollow"], Robots(nofollow=True)),
-        (["nofollow, otherbot: noindex"], Robots(nofollow=True)),
-        (["unavailable_after: Wed, 25 Jun 2010 15:00:00 PST, noindex"], Robots(noindex=True)),
-        (["max-image-preview: large, nofollow"], Robots(nofollow=True)),
-        (["", ":", ",,", "noindex:"], Robots()),
-        ([], Robots()),
+        (["noindex"], RobotsDirectives(noindex=True)),
+        (["NoFollow", "noindex"], RobotsDirectives(noindex=True, nofollow=True)),
+        (["none"], RobotsDirectives(noindex=True, nofollow=True)),
+        (["weft: noindex"], RobotsDirectives(noindex=True)),
+        (["otherbot: noindex, nofollow"], RobotsDirectives()),
+        (["otherbot: noindex, weft: nofollow"], RobotsDirectives(nofollow=True)),
+        (["nofollow, otherbot: noindex"], RobotsDirectives(nofollow=True)),
+        (["unavailable_after: Wed, 25 Jun 2010 15:00:00 PST, noindex"], RobotsDirectives(noindex=True)),
+        (["max-image-preview: large, nofollow"], RobotsDirectives(nofollow=True)),
+        (["", ":", ",,", "noindex:"], RobotsDirectives()),
+        ([], RobotsDirectives()),
     ],
 )
 def test_robots_header(values, expected):

@@ -25,7 +25,8 @@ decode = msgspec.json.Decoder(ParsedPage).decode
 
 def read_all(names, size, seconds):
     """CPU seconds by name for the pages that were read in time; a page that takes too long ends its process."""
-    finished, waiting = {}, list(names)
+    finished: dict[str, float] = {}
+    waiting = list(names)
     while waiting:
         command = [sys.executable, str(PROGRAM), str(size), str(seconds), *waiting]
         lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ import pytest
 from support.built_world import RULES, SETTINGS, World
 from weft.dispatcher.scope import Scope
 from weft.errors import NotKnown
-from weft.index import handlers, markers
-from weft.index.handlers import HandledPage, Handlers
+from weft.index import chunk_markers
 from weft.mgmt.values import NewLink, Result
 from weft.model.site import Site
 from weft.store.tables import Table
@@ -43,7 +41,7 @@ def test_a_page_is_loaded_and_its_links_are_found(world: World) -> None:
     assert [(item.uri, item.anchor) for item in world.answers.links("https://a.com/b").items] == [("com.a", "see b")]
     found = world.record("https://a.com/b")
     assert found is not None
-    assert (found.depth, found.source, found.place) == (1, "com.a", "new")
+    assert (found.depth, found.source, found.phase) == (1, "com.a", "new")
 
 
 def test_nofollow_counts_but_is_not_followed(world: World) -> None:
@@ -72,7 +70,7 @@ def test_links_of_a_round_that_failed_are_found_again(world: World, monkeypatch:
         raise OSError("no")
 
     with monkeypatch.context() as broken:
-        broken.setattr(markers, "mark", failing)
+        broken.setattr(chunk_markers, "mark", failing)
         with pytest.raises(OSError, match="no"):
             world.builder.build(chunks, world.scope)
     world.builder.build(chunks, world.scope)
@@ -96,7 +94,7 @@ def test_a_redirect_to_the_same_uri_changes_the_url_once(world: World) -> None:
     world.crawl("http://a.com/", status=301, location="https://a.com/")
     record = world.record("http://a.com/")
     assert record is not None
-    assert (record.url, record.turned) == ("https://a.com/", True)
+    assert (record.url, record.self_redirect) == ("https://a.com/", True)
     assert world.dispatcher.step(world.scope, 10).given == 1
     world.crawl("https://a.com/", "hello")
     assert world.answers.page("a.com").url == "https://a.com/"
@@ -202,17 +200,10 @@ def test_markers_go_once_the_chunk_is_reported(world: World) -> None:
     assert len(list(world.store.scan(Table.META, b"chunk"))) == 1
 
 
-def test_handlers_are_told_of_pages_and_may_fail(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[HandledPage] = []
-    monkeypatch.setattr(handlers, "kept", told.append, raising=False)
-    points = [
-        EntryPoint("broken", "weft.index.handlers:absent", handlers.GROUP),
-        EntryPoint("failing", "operator:index", handlers.GROUP),
-        EntryPoint("keeping", "weft.index.handlers:kept", handlers.GROUP),
-    ]
-    world.builder._handlers = Handlers(points)
+def test_handlers_get_the_pages_that_were_loaded(world: World) -> None:
     world.crawl("https://a.com/", "<title>T</title>text <a href=/b>b</a>")
-    assert [(page.uri, page.title, page.links) for page in told] == [("com.a", "T", ["com.a/b"])]
+    world.crawl("https://a.com/gone", status=404)
+    assert [(page.uri, page.title, page.links) for page in world.handled] == [("com.a", "T", ["com.a/b"])]
 
 
 def test_a_record_that_cannot_be_read_is_a_failure_of_its_link_alone(world: World) -> None:
@@ -251,4 +242,4 @@ def test_parameters_that_do_not_matter_are_learned_in_the_batch_that_loads_the_p
     world.crawl("https://a.com/p?lang=en", text + "<a href='/p?lang=en&amp;lang=en'></a>")
     found = world.record("https://a.com/p?lang=en&lang=en")
     assert found is not None
-    assert (found.place, found.canonical) == ("hidden", "com.a/p")
+    assert (found.phase, found.canonical) == ("hidden", "com.a/p")

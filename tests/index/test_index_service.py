@@ -68,7 +68,7 @@ class TestedMgmt(MemoryMgmt):
 class Running:
     """An index service over a world whose pages a test fetches by saying what came back."""
 
-    def __init__(self, place: Path, **settings: float) -> None:
+    def __init__(self, place: Path, **settings: Any) -> None:
         self.world = World(place)
         self.world.mgmt = self.mgmt = TestedMgmt(self.world.clock)
         self.mgmt.set_sites([Site(name="*", scope="any")])
@@ -131,7 +131,7 @@ PAGE = '<title>Home</title><a href="/one">one</a><a href="/two">two</a>'
 
 
 @asynccontextmanager
-async def running(place: Path, **settings: float) -> AsyncIterator[Running]:
+async def running(place: Path, **settings: Any) -> AsyncIterator[Running]:
     run = Running(place, **settings)
     run.work = asyncio.create_task(run.service.run(run.stop))
     try:

@@ -11,10 +11,11 @@ import msgspec
 import pytest
 
 from support.built_world import SETTINGS, World
-from weft.dispatcher.lastmods import Claim, Lastmods, Trust
-from weft.dispatcher.records import LinkRecord, Place
-from weft.dispatcher.results import Fetched, Kind, after_fetch
-from weft.dispatcher.work import LinkRound
+from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
+from weft.dispatcher.lastmods import HostTrust, Lastmod, Lastmods
+from weft.dispatcher.link_records import LinkPhase, LinkRecord
+from weft.dispatcher.link_round import LinkRound
+from weft.model.refusal import RefusalKind
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
 
@@ -43,7 +44,7 @@ def waits(world: World, url: str) -> float:
     """Days until it is due."""
     record = world.record(url)
     assert record is not None
-    assert record.place is Place.DUE
+    assert record.phase is LinkPhase.DUE
     return (record.due - world.clock.now()) / 1000 / DAY
 
 
@@ -62,7 +63,7 @@ def test_an_index_within_indexes_is_followed_so_far_and_no_further(world: World)
     names = [f"https://a.com/sitemap{number}.xml" for number in range(1, 4)]
     found = [record.nesting if (record := world.record(name)) else None for name in names]
     assert found == [1, 2, 0]  # the last one was crawled here without having been found
-    assert world.builder.discovery.refused["sitemaps within sitemaps"] == 1
+    assert world.builder.discovery.refused[RefusalKind.NESTED_SITEMAPS] == 1
 
 
 def test_indexes_that_name_each_other_are_read_once(world: World) -> None:
@@ -82,7 +83,7 @@ def test_a_sitemap_that_lists_the_same_is_asked_less_often(world: World) -> None
     assert other is not None
     assert first.fingerprint == same.fingerprint != other.fingerprint
     for again, share in ((same, 2), (other, 0.5)):
-        fetched = Fetched(kind=Kind.LISTING, at=first.due, status=200, fingerprint=again.fingerprint)
+        fetched = Fetched(kind=FetchKind.LISTING, at=first.due, status=200, fingerprint=again.fingerprint)
         assert after_fetch(first, fetched, SETTINGS).interval == first.interval * share
 
 
@@ -116,7 +117,7 @@ def test_another_host_s_sitemap_makes_nothing_due(world: World) -> None:
 
 
 def test_trust_is_lost_by_lies_and_won_back_by_truth() -> None:
-    trust = Trust()
+    trust = HostTrust()
     for _ in range(3):
         trust = trust.after(was_true=False)
         assert trust.is_believed
@@ -135,30 +136,32 @@ def test_trust_is_lost_by_lies_and_won_back_by_truth() -> None:
 @pytest.mark.parametrize(("is_liar", "believed"), [(True, 4), (False, 8)])
 def test_a_host_that_says_changed_without_change_is_not_believed_for_long(is_liar: bool, believed: int) -> None:
     store, place, now = MemoryStore(), (b"com.a", b"com.a/1"), 1_770_000_000_000
-    record = LinkRecord(url="https://a.com/1", place=Place.DUE, fetched=now, due=now + 30 * DAY * 1000, fingerprint=1)
+    record = LinkRecord(
+        url="https://a.com/1", phase=LinkPhase.DUE, fetched=now, due=now + 30 * DAY * 1000, fingerprint=1
+    )
     early = 0
     for number in range(8):
         lastmods, links = Lastmods(store, SETTINGS), LinkRound(store, 1)
         links.read([place])
         links.put(*place, record)
         now = record.fetched + 2 * 3600 * 1000
-        lastmods.hear(links, [Claim(*place, now - 1)], now)
-        claimed = links.read([place])[0]
-        assert claimed is not None
-        early += claimed.due == now
+        lastmods.take(links, [Lastmod(*place, now - 1)], now)
+        announced = links.read([place])[0]
+        assert announced is not None
+        early += announced.due == now
         fingerprint = 1 if is_liar else number + 2
-        fetched = Fetched(kind=Kind.PAGE, at=claimed.due, status=200, fingerprint=fingerprint)
-        record = lastmods.judge(place, claimed, after_fetch(claimed, fetched, SETTINGS))
+        fetched = Fetched(kind=FetchKind.PAGE, at=announced.due, status=200, fingerprint=fingerprint)
+        record = lastmods.judge(place, announced, after_fetch(announced, fetched, SETTINGS))
         record = msgspec.structs.replace(record, due=record.fetched + 30 * DAY * 1000)
-        assert record.claimed == 0
+        assert record.announced == 0
         store.write(Batch(lastmods.cells()), store.last_seq + 1)
     assert early == believed
 
 
 def test_a_fetch_that_failed_proves_nothing() -> None:
     store, place = MemoryStore(), (b"com.a", b"com.a/1")
-    before = LinkRecord(url="https://a.com/1", fetched=1, claimed=5)
-    after = after_fetch(before, Fetched(kind=Kind.FAILED, at=9, error="timeout"), SETTINGS)
+    before = LinkRecord(url="https://a.com/1", fetched=1, announced=5)
+    after = after_fetch(before, Fetched(kind=FetchKind.FAILED, at=9, error="timeout"), SETTINGS)
     lastmods = Lastmods(store, SETTINGS)
-    assert lastmods.judge(place, before, after).claimed == 5
+    assert lastmods.judge(place, before, after).announced == 5
     assert lastmods.cells() == {}

@@ -11,8 +11,8 @@ import pytest
 from support.built_world import RULES, World
 from weft.config import Settings
 from weft.config.sections import IndexSettings
-from weft.index.archived import ArchiveReader, reading_again
-from weft.index.parsing import ReaderSettings
+from weft.index.archive_reader import ArchiveReader, archive_reader_pool
+from weft.index.fetch_reader_pool import ReaderSettings
 from weft.index.verify_archive import ArchiveVerification, decisive_fetches, verify_archive
 from weft.linkindex import keys
 from weft.linkindex.loaded import RawLink, load_page
@@ -36,7 +36,7 @@ def compared(world: World) -> ArchiveVerification:
 
 
 def compared_by_workers(world: World) -> ArchiveVerification:
-    with reading_again(Settings(), RULES, world.place / "warc", workers=1) as read_again:
+    with archive_reader_pool(Settings(), RULES, world.place / "warc", workers=1) as read_again:
         return verify_archive(world.store, read_again)
 
 

@@ -16,7 +16,7 @@ from weft.clock import ManualClock
 from weft.config.sections import IndexSettings
 from weft.errors import UsageError
 from weft.linkindex.bulk import BulkBuild, is_empty
-from weft.linkindex.changes import Baseline, baseline
+from weft.linkindex.changes import HistoryBaseline, baseline
 from weft.linkindex.digest import digest
 from weft.linkindex.inlinks import InlinkSort
 from weft.linkindex.loaded import LoadedPage, RawLink, load_page
@@ -80,7 +80,7 @@ def test_history_begins_with_one_entry_for_all(tmp_path: Path) -> None:
         with BulkBuild(store, IndexSettings(), tmp_path) as build:
             build.add(SAMPLE)
             build.finish({}, now=5)
-        assert baseline(store) == Baseline(at=5, references=5)
+        assert baseline(store) == HistoryBaseline(at=5, references=5)
         assert len(list(store.scan_rows(Table.CHANGES))) == 1
 
 

@@ -26,13 +26,11 @@ from weft.linkindex.cells import (
     write_domain_difference,
     write_uri_difference,
 )
-from weft.linkindex.exports import Exporter, ExportGap, dropped_cells, queue_cells
 from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc, DomainInfo, UriInfo, read_doc
-from weft.linkindex.updates import Updates
 from weft.model.url import Uri, url_of
-from weft.store.api import Batch, Reader
+from weft.store.api import Batch, Column, Reader
 from weft.store.encoding import cell_key
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table
@@ -84,9 +82,9 @@ def play_one_owner(tmp: Path, history: list[LoadedPage], seed: int, count: str) 
     assert derived(store) == before, "replaying any input changes nothing"
 
 
-def play_many_owners(tmp: Path, history: list[LoadedPage], seed: int, owners: int, queued: bool, count: str) -> None:
+def play_many_owners(tmp: Path, history: list[LoadedPage], seed: int, owners: int, count: str) -> None:
     random = Random(seed)
-    buckets = Buckets(owners, random, queued=queued, external_only=count == "external")
+    buckets = Buckets(owners, random, external_only=count == "external")
     for page in history:
         buckets.offer(page)
         while random.random() < 0.5:
@@ -97,9 +95,7 @@ def play_many_owners(tmp: Path, history: list[LoadedPage], seed: int, owners: in
 
 seeds, counting = st.integers(0, 10**6), st.sampled_from(["all", "external"])
 one_owner = given(history=histories, seed=seeds, count=counting)
-many_owners = given(
-    history=histories, seed=seeds, owners=st.sampled_from([1, 2, 7]), queued=st.booleans(), count=counting
-)
+many_owners = given(history=histories, seed=seeds, owners=st.sampled_from([1, 2, 7]), count=counting)
 
 
 @settings(max_examples=150)
@@ -288,7 +284,7 @@ def test_counts_beyond_32_bits_are_exact_and_sort_first(play: Playground) -> Non
 def test_notes_are_written_with_the_round(play: Playground) -> None:
     note = cell_key(Table.META.byte, b"import", b"", b"")
     applied = play.index.apply([], {note: b"here"})
-    assert play.store.get(Table.META, [(b"import", b"", b"")])[0].seq == applied.seq
+    assert play.store.get(Table.META, [Column(b"import", b"", b"")])[0].seq == applied.seq
     assert play.index.apply([]).seq == applied.seq, "nothing to do, nothing written"
 
 
@@ -339,26 +335,3 @@ def test_looking_for_changes_since_a_day_ends_where_older_ones_were_recorded() -
         assert [item.source for item in answers.changes(of, since=yesterday).items] == ["com.a/3", "com.a/2"]
         with pytest.raises(msgspec.DecodeError):
             answers.changes(of)
-
-
-def test_an_exporter_that_fell_behind_what_was_dropped_is_told() -> None:
-    store = MemoryStore()
-    for seq in (1, 2, 3):
-        batch = Batch()
-        batch.add(queue_cells(Updates(pages=[(b"com.a", b"com.a", b"{}")]), seq, now=seq * 1000))
-        store.write(batch, seq)
-    base = keys.base_of(b"com.a")
-    seen: list[int] = []
-    exporter = Exporter("feed", store, lambda seq, _, updates: seen.append(seq) or {})
-    assert exporter.export(most=1) == 1
-    batch = Batch()
-    batch.add(dropped_cells(store, base, before=1500, most_bytes=10**6))
-    store.write(batch, 4)
-    assert exporter.export() == 2
-    assert seen == [1, 2, 3]
-    batch = Batch()
-    batch.add(dropped_cells(store, base, before=0, most_bytes=0))
-    store.write(batch, 5)
-    assert exporter.export() == 0
-    with pytest.raises(ExportGap, match="dropped up to seq 3"):
-        Exporter("other", store, lambda *_: {}).export()

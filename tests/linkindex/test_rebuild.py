@@ -23,6 +23,7 @@ from weft.linkindex.verify import verify
 from weft.store.api import Batch, Store
 from weft.store.memory import MemoryStore
 from weft.store.rocksdb import RocksReader, RocksStore
+from weft.store.tables import Table
 
 ENGINES: dict[str, Callable[[Path], Store]] = {"memory": lambda _: MemoryStore(), "rocksdb": RocksStore}
 
@@ -51,16 +52,16 @@ def test_only_differences_are_written(tmp_path: Path, batch_bytes: int) -> None:
         assert verify(store, "all", tmp_path).differences == 0
 
 
-def _row(uri: bytes) -> tuple[keys.Table, bytes]:
-    return keys.Table.QUERY, b"p:" + uri
+def _row(uri: bytes) -> tuple[Table, bytes]:
+    return Table.QUERY, b"p:" + uri
 
 
 @pytest.mark.parametrize("batch_bytes", [1, 1 << 20])
 def test_cells_of_any_bytes_that_do_not_belong_there_are_removed(tmp_path: Path, batch_bytes: int) -> None:
     with RocksStore(tmp_path / "store") as store:
         batch = Batch()
-        batch.put(keys.Table.QUERY, b"z:\0\xff\0\1", b"\0f", b"\0\1", b"x")
-        batch.put(keys.Table.DOMAINS, b"", b"", b"", b"")
+        batch.put(Table.QUERY, b"z:\0\xff\0\1", b"\0f", b"\0\1", b"x")
+        batch.put(Table.DOMAINS, b"", b"", b"", b"")
         store.write(batch, 1)
         assert rebuild(store, "all", tmp_path, batch_bytes=batch_bytes) == 2
         assert list(held_cells(store)) == []
@@ -100,7 +101,7 @@ def test_any_web_becomes_any_other_through_files_as_through_batches(
 
 def _replace_pages(store: Store, web: Iterable[LoadedPage]) -> None:
     curs = {keys.page_cur(page.uri): page.cur for page in web}
-    gone = {keys.page_cur(cell.row[2:]): None for cell in store.scan_rows(keys.Table.FLUO, b"p:")}
+    gone = {keys.page_cur(cell.row[2:]): None for cell in store.scan_rows(Table.FLUO, b"p:")}
     batch = Batch()
     batch.add({**gone, **curs})
     store.write(batch, store.last_seq + 1)

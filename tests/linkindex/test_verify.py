@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.small_webs import SAMPLE, naive_cells, page, put_pages
 from weft.linkindex import keys
 from weft.linkindex import verify as verifying
-from weft.linkindex.verify import Difference, Verification, differences, verify
+from weft.linkindex.verify import CellDifference, Verification, differences, verify
 from weft.store.api import Batch
 from weft.store.encoding import cell_key
 from weft.store.memory import MemoryStore
@@ -150,7 +150,9 @@ def test_two_sides_are_compared_as_two_dicts_would_be(
     found = list(differences(iter(sorted(expected.items())), iter(sorted(held.items())), compared.append))
     every = expected.keys() | held.keys()
     assert found == [
-        Difference(key, held.get(key), expected.get(key)) for key in sorted(every) if held.get(key) != expected.get(key)
+        CellDifference(key, held.get(key), expected.get(key))
+        for key in sorted(every)
+        if held.get(key) != expected.get(key)
     ]
     assert sum(compared) == len(every)
 

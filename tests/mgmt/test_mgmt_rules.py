@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import itertools
 from contextlib import suppress
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import TransitionRefused
-from weft.mgmt import rules, transitions
-from weft.mgmt.transitions import Cause
-from weft.mgmt.values import BuilderTask, LinkState, NodeState, Result, WarcPosition
+from weft.mgmt.rules import claims, results, transitions
+from weft.mgmt.rules.transitions import Cause
+from weft.mgmt.values import BuilderTask, DocId, LinkState, NodeId, NodeState, Result, WarcPosition
 from weft.model.host import ADDRESS_SLOTS
 
 
 @given(st.lists(st.integers(1, 50), max_size=20), st.integers(0, 60))
 def test_shares_are_fair_and_use_all_that_may_be_used(waiting: list[int], limit: int) -> None:
-    shares = rules.fair_shares(waiting, limit)
+    shares = claims.fair_shares(waiting, limit)
     assert sum(shares) == min(limit, sum(waiting))
     for share, others in zip(shares, waiting, strict=True):
         assert share <= others
@@ -28,15 +30,15 @@ def test_shares_are_fair_and_use_all_that_may_be_used(waiting: list[int], limit:
 
 @given(st.integers(1, 20), st.data())
 def test_parts_of_the_addresses_end_up_even_whatever_the_order_of_calls(count: int, data: st.DataObject) -> None:
-    owners: list[int | None] = [None] * ADDRESS_SLOTS
+    owners: list[NodeId | None] = [None] * ADDRESS_SLOTS
     leaving: set[int] = set()
-    crawlers = list(range(1, count + 1))
+    crawlers = [NodeId(number) for number in range(1, count + 1)]
 
-    def call(me: int) -> None:
+    def call(me: NodeId) -> None:
         for slot in [slot for slot in leaving if owners[slot] == me]:
             owners[slot] = None
             leaving.discard(slot)
-        taken, left = rules.divide(owners, frozenset(leaving), me, rules.fair_quota(crawlers, me))
+        taken, left = claims.divide_slots(owners, frozenset(leaving), me, claims.fair_quota(crawlers, me))
         assert all(owners[slot] is None for slot in taken), "a part is taken only from nobody"
         assert all(owners[slot] == me for slot in left)
         for slot in taken:
@@ -53,18 +55,22 @@ def test_parts_of_the_addresses_end_up_even_whatever_the_order_of_calls(count: i
     assert not leaving
 
 
-@given(st.text(), st.text(), st.text(), st.text())
-def test_kept_texts_are_bounded_and_fit_any_database(error: str, etag: str, location: str, content_type: str) -> None:
-    position = WarcPosition("n", "f", 0, 1)
-    result = Result(
-        doc_id=1, claim=1, position=position, error=error, etag=etag, location=location, content_type=content_type * 50
-    )
-    kept = rules.as_kept(result)
-    for text in (kept.error, kept.etag, kept.location, kept.content_type):
+TEXTS = [field.name for field in msgspec.structs.fields(Result) if field.type is str]
+
+
+@given(st.fixed_dictionaries({name: st.text() for name in TEXTS}), st.integers(1, 3000), st.booleans())
+def test_kept_texts_are_bounded_and_fit_any_database(texts: dict[str, str], times: int, is_archived: bool) -> None:
+    position = WarcPosition("n", "f", 0, 1) if is_archived else None
+    long: dict[str, Any] = {name: text * times for name, text in texts.items()}
+    kept = results.as_kept(Result(doc_id=DocId(1), claim=1, position=position, body=b"x", **long))
+    for name in TEXTS:
+        text = getattr(kept, name)
         assert "\0" not in text
         assert text.encode().decode() == text
-        assert len(text) <= rules.LOCATION_MOST
-    assert rules.as_kept(kept) == kept
+        assert len(text) <= results.LOCATION_MOST
+    assert kept.body == b""
+    assert is_archived or kept.error
+    assert results.as_kept(kept) == kept
 
 
 LINK_MOVES = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from support.mgmt_engines import Engine
 from weft.mgmt.api import Mgmt
 from weft.mgmt.story import BUILDER, CRAWLER, SERVER, story
 
 
-def states(tables: dict[str, list[dict[str, object]]]) -> list[tuple[object, object]]:
+def states(tables: Mapping[str, Sequence[Mapping[str, object]]]) -> list[tuple[object, object]]:
     return [(row["chunk_id"], row["state"]) for row in tables["link"]]
 
 

@@ -63,7 +63,7 @@ def crawl(mgmt: SqlMgmt, work: Work, number: int) -> None:
         work.gave(chunk.links)
         fetch(mgmt, work, random, chunk)
         if random.random() < 0.2:
-            mgmt.linger(crawler)
+            mgmt.seal_finished(crawler)
         if random.random() < 0.1:
             mgmt.release(crawler)
         mgmt.heartbeat(crawler)
@@ -160,12 +160,12 @@ def test_calls_about_the_same_links_at_once(another: Callable[[], SqlMgmt]) -> N
             assert chunk is not None
             results = [result(link, Random(number)) for link in chunk.links]
             claims = [(link.doc_id, link.claim) for link in chunk.links]
-            calls = [
+            calls: list[Callable[[], object]] = [
                 partial(planes[0].report, results),
                 partial(planes[1].report, results[::-1]),
                 partial(planes[2].release, crawler, [doc_id for doc_id, _ in claims[::2]]),
                 partial(planes[3].lost, crawler, claims[::3]),
-                partial(planes[4].linger, crawler),
+                partial(planes[4].seal_finished, crawler),
                 partial(planes[5].register, NodeType.CRAWLER, "crawler:1" if number % 3 else "crawler:2"),
             ]
             Random(number).shuffle(calls)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import psycopg
 import pytest
@@ -25,14 +26,20 @@ from weft.errors import MgmtError, MgmtForeign, MgmtUnavailable, SettingsError
 from weft.mgmt.api import Mgmt
 from weft.mgmt.postgres import PostgresMgmt
 from weft.mgmt.sql.database import Transaction
-from weft.mgmt.sql.dialect import POSTGRESQL, Migration, migrations
-from weft.mgmt.sql.migrate import bring_up_to_date
+from weft.mgmt.sql.dialect import POSTGRESQL
+from weft.mgmt.sql.migrations import Migration, bring_up_to_date, migrations
 from weft.mgmt.sql.postgres_database import _tables
 from weft.mgmt.values import NewLink, NodeType, Result, WarcPosition
 
 
 def some_links(count: int) -> list[NewLink]:
     return [NewLink(f"h{n}/", f"https://h{n}/", f"h{n}") for n in range(count)]
+
+
+def and_then(sql: str) -> list[Migration]:
+    """All migrations, and one that a later weft may have."""
+    steps = migrations(POSTGRESQL)
+    return [*steps, Migration(steps[-1].number + 1, sql)]
 
 
 @pytest.fixture
@@ -172,13 +179,13 @@ def test_a_database_of_another_program_is_refused_and_left_alone(postgres_url: s
 
 def test_a_newer_version_is_refused(mgmt: PostgresMgmt, postgres_url: str) -> None:
     mgmt._database.write(lambda tx: tx.run("INSERT INTO weft_schema VALUES (99, 0)"))
-    with pytest.raises(MgmtForeign, match="it has version 99, made by a newer weft; this one knows up to 1"):
+    with pytest.raises(MgmtForeign, match="it has version 99, made by a newer weft; this one knows up to 2"):
         PostgresMgmt(postgres_url)
 
 
 def test_an_older_version_is_brought_up_to_date_once(mgmt: PostgresMgmt) -> None:
-    database = mgmt._database
-    steps = [*migrations(POSTGRESQL), Migration(2, "CREATE TABLE later (a INTEGER);\nINSERT INTO later VALUES (1);\n")]
+    database: Any = mgmt._database
+    steps = and_then("CREATE TABLE later (a INTEGER);\nINSERT INTO later VALUES (1);\n")
     for _ in range(2):
         database.write(lambda tx: bring_up_to_date(tx, steps, _tables(tx), database._script, "here"))
     assert database.read(lambda tx: tx.rows("SELECT a FROM later")) == [(1,)]

@@ -6,14 +6,15 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
+from typing import Any
 
 import pytest
 
 from support.mgmt_audit import audit
 from weft.mgmt.postgres import PostgresMgmt
-from weft.mgmt.sql import links
+from weft.mgmt.sql import chunks, claims, results
+from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Row, Transaction
-from weft.mgmt.sql.ledger import Ledger
 from weft.mgmt.values import ClaimedLink, Lease, NewLink, NodeType, Result, WarcPosition
 
 
@@ -60,13 +61,13 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def counted(mgmt: PostgresMgmt, held: HeldStill, work: Callable[[Transaction, Ledger], object]) -> object:
+def counted(mgmt: PostgresMgmt, held: HeldStill, work: Callable[[Transaction, CounterChanges], object]) -> Any:
     """As SqlMgmt does a call that changes links, held still."""
 
     def whole(tx: Transaction) -> object:
-        ledger = Ledger()
-        answer = work(held.around(tx), ledger)
-        ledger.settle(tx)
+        counters = CounterChanges()
+        answer = work(held.around(tx), counters)
+        counters.write(tx)
         return answer
 
     return mgmt._database.write(whole)
@@ -76,7 +77,7 @@ def archived(link: ClaimedLink) -> Result:
     return Result(doc_id=link.doc_id, claim=link.claim, status=200, position=WarcPosition("s:1", "f", 0, 1))
 
 
-def both(held: HeldStill, first: Future[object], second: Future[object]) -> None:
+def both(held: HeldStill, first: Future[Any], second: Future[Any]) -> None:
     """The second gets a while to do what it can; then the first goes on."""
     wait([second], timeout=0.5)
     held.may_go.set()
@@ -88,7 +89,7 @@ def test_a_lease_does_not_end_in_the_middle_of_a_claim(planes: list[PostgresMgmt
     one, other, _ = planes
     crawler: Lease = one.register(NodeType.CRAWLER, "c:1")
     held = HeldStill("FROM slot")  # right after the lease was seen to hold
-    claim = threads.submit(counted, one, held, lambda tx, ledger: links.claim(tx, ledger, crawler, 3, ()))
+    claim = threads.submit(counted, one, held, lambda tx, counters: claims.claim(tx, counters, crawler, 3, ()))
     assert held.is_there.wait(30)
     both(held, claim, threads.submit(other.register, NodeType.CRAWLER, "c:1"))
     assert one.counts().links["pending"] == 3, "what the ended epoch had claimed is free"
@@ -104,7 +105,7 @@ def test_a_lease_does_not_end_while_a_replacement_is_chosen(
     assert chunk is not None
     error = Result(doc_id=chunk.links[0].doc_id, claim=1, error="network")
     held = HeldStill("FROM slot")
-    report = threads.submit(counted, one, held, lambda tx, ledger: links.report(tx, ledger, [error]))
+    report = threads.submit(counted, one, held, lambda tx, counters: results.report(tx, counters, [error]))
     assert held.is_there.wait(30)
     both(held, report, threads.submit(other.register, NodeType.CRAWLER, "c:1"))
     assert one.counts().links == {"pending": 2, "crawling": 0, "crawled": 0, "error": 1}
@@ -120,12 +121,12 @@ def test_a_chunk_is_not_sealed_while_its_finished_links_are_taken_out(
     assert chunk is not None
     one.report([archived(chunk.links[0])])
     held = HeldStill("state <> 'crawling'")
-    linger = threads.submit(counted, one, held, lambda tx, ledger: links.linger(tx, ledger, crawler))
+    seal = threads.submit(counted, one, held, lambda tx, counters: chunks.seal_finished(tx, counters, crawler))
     assert held.is_there.wait(30)
     last = threads.submit(other.report, [archived(chunk.links[1])])
     wait([last], timeout=0.5)
     taken = third.take_crawled(builder)
-    both(held, linger, last)
+    both(held, seal, last)
     taken += third.take_crawled(builder)
     assert sorted(link.doc_id for one in taken for link in one.links) == [1, 2], "each link is built once"
     audit(one)
@@ -138,7 +139,7 @@ def test_two_spiders_cannot_both_end_a_link(planes: list[PostgresMgmt], threads:
     assert chunk is not None
     result, rival = archived(chunk.links[0]), Result(doc_id=chunk.links[0].doc_id, claim=1, error="tls")
     held = HeldStill("FROM crawler WHERE chunk_id")  # the link was seen to be crawling
-    first = threads.submit(counted, one, held, lambda tx, ledger: links.report(tx, ledger, [result]))
+    first = threads.submit(counted, one, held, lambda tx, counters: results.report(tx, counters, [result]))
     assert held.is_there.wait(30)
     second = threads.submit(partial(other.report, [rival]))
     both(held, first, second)

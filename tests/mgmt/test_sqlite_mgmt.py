@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,8 @@ from weft.config import Settings
 from weft.errors import LeaseLost, MgmtError, MgmtForeign, MgmtUnavailable
 from weft.home import Home
 from weft.mgmt.open import open_mgmt
-from weft.mgmt.sql.dialect import SQLITE, Migration, migrations
-from weft.mgmt.sql.migrate import bring_up_to_date
+from weft.mgmt.sql.dialect import SQLITE
+from weft.mgmt.sql.migrations import Migration, bring_up_to_date, migrations
 from weft.mgmt.sql.sqlite_database import _tables
 from weft.mgmt.sqlite import SqliteMgmt
 from weft.mgmt.values import NewLink, NodeState, NodeType
@@ -39,6 +40,12 @@ time.sleep(600)
 
 def some_links(count: int) -> list[NewLink]:
     return [NewLink(f"h{n}/", f"https://h{n}/", f"h{n}") for n in range(count)]
+
+
+def and_then(sql: str) -> list[Migration]:
+    """All migrations, and one that a later weft may have."""
+    steps = migrations(SQLITE)
+    return [*steps, Migration(steps[-1].number + 1, sql)]
 
 
 @pytest.fixture
@@ -98,24 +105,24 @@ def test_a_newer_version_is_refused_and_left_alone(path: Path) -> None:
     SqliteMgmt(path).close()
     with sqlite3.connect(path) as newer:
         newer.execute("INSERT INTO weft_schema VALUES (99, 0)")
-    with pytest.raises(MgmtForeign, match="it has version 99, made by a newer weft; this one knows up to 1"):
+    with pytest.raises(MgmtForeign, match="it has version 99, made by a newer weft; this one knows up to 2"):
         SqliteMgmt(path)
 
 
 def test_an_older_version_is_brought_up_to_date_once(mgmt: SqliteMgmt) -> None:
     mgmt.add(some_links(2))
-    database = mgmt._database
-    steps = [*migrations(SQLITE), Migration(2, "CREATE TABLE later (a INTEGER);\nINSERT INTO later VALUES (1);\n")]
+    database: Any = mgmt._database
+    steps = and_then("CREATE TABLE later (a INTEGER);\nINSERT INTO later VALUES (1);\n")
     for _ in range(2):
         database.write(lambda tx: bring_up_to_date(tx, steps, _tables(tx), database._script, "here"))
     assert database.read(lambda tx: tx.rows("SELECT a FROM later")) == [(1,)]
-    assert database.read(lambda tx: tx.rows("SELECT version FROM weft_schema ORDER BY version")) == [(1,), (2,)]
+    assert database.read(lambda tx: tx.rows("SELECT version FROM weft_schema ORDER BY version")) == [(1,), (2,), (3,)]
     assert mgmt.counts().links["pending"] == 2
 
 
 def test_a_step_that_fails_leaves_the_old_version_whole(mgmt: SqliteMgmt) -> None:
-    database = mgmt._database
-    steps = [*migrations(SQLITE), Migration(2, "CREATE TABLE later (a INTEGER);\nINSERT INTO nowhere VALUES (1);\n")]
+    database: Any = mgmt._database
+    steps = and_then("CREATE TABLE later (a INTEGER);\nINSERT INTO nowhere VALUES (1);\n")
     with pytest.raises(MgmtUnavailable, match="no such table: nowhere; nothing was changed"):
         database.write(lambda tx: bring_up_to_date(tx, steps, _tables(tx), database._script, "here"))
     assert "later" not in database.read(_tables)
@@ -138,7 +145,8 @@ def test_eight_processes_may_open_a_new_one_at_once(path: Path) -> None:
 
 def test_a_full_disk_is_told_and_loses_nothing(mgmt: SqliteMgmt) -> None:
     mgmt.add(some_links(10))
-    connection = mgmt._database._connection
+    database: Any = mgmt._database
+    connection = database._connection
     ((pages,),) = connection.execute("PRAGMA page_count").fetchall()
     connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(MgmtUnavailable, match="database or disk is full; nothing was changed"):
@@ -226,7 +234,8 @@ def test_locks_of_ended_epochs_are_cleared_away(mgmt: SqliteMgmt, path: Path) ->
 def test_a_registration_that_fails_leaves_no_lock_behind(mgmt: SqliteMgmt, path: Path) -> None:
     mgmt.register(NodeType.CRAWLER, "c:1")
     other = SqliteMgmt(path)
-    mgmt._database._connection.execute("PRAGMA query_only = ON")
+    database: Any = mgmt._database
+    database._connection.execute("PRAGMA query_only = ON")
     with pytest.raises(MgmtUnavailable):
         mgmt.register(NodeType.CRAWLER, "c:1")
     assert other.register(NodeType.CRAWLER, "c:1").epoch > 1

@@ -12,10 +12,10 @@ from support.three_ways import Held, Sent, crawl, imported, verified
 from weft.html import FoundLink
 from weft.linkindex.records import Doc, decode_page
 from weft.reading import body_types
-from weft.reading.body import Body, BodyType, PageContent, ReadBody
 from weft.reading.html_body import HTML
 from weft.reading.listing_body import LISTING
 from weft.reading.outcomes import BodyKind
+from weft.reading.response_body import Body, BodyType, PageContent, ReadBody
 from weft.reading.settings import ReadingSettings
 
 NOTE = Sent(kind="text/x-note", body="A note\n/x the first\n/y the second")

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.archive.decode import BodyRefused
-from weft.archive.http_message import Head
+from weft.archive.body_decoding import BodyRefused
+from weft.archive.http_message import HttpHead
 from weft.config.sections import LimitsSettings
 from weft.linkindex.records import decode_page
 from weft.model.domain import reversed_domain
-from weft.reading.body import foreign_body
 from weft.reading.following import FoundUrl
 from weft.reading.http_reader import HttpReader, PageResponse, Payload, Reading, location_in
 from weft.reading.outcomes import PageOutcome
+from weft.reading.response_body import foreign_body
 from weft.reading.settings import CRAWL, IMPORT, ReadingPolicy, ReadingSettings
 
 SETTINGS = ReadingSettings((), 2048, LimitsSettings(), 1 << 20, "weft")
@@ -25,7 +25,7 @@ PAGE = RULES.identify("https://a.com/page")
 def read(
     body: str, kind: str = "text/html", policy: ReadingPolicy = CRAWL, status: int = 200, robots: str = ""
 ) -> Reading:
-    head = Head(status, (("content-type", kind), ("x-robots-tag", robots)))
+    head = HttpHead(status, (("content-type", kind), ("x-robots-tag", robots)))
     payload = foreign_body(SETTINGS, PAGE.url, head, body.encode())
     return HttpReader(SETTINGS, policy).read(PageResponse(PAGE, 5, status, None, lambda: payload))
 
@@ -61,7 +61,7 @@ def test_an_import_does_not_look_for_what_it_does_not_follow() -> None:
 
 
 def test_an_import_decodes_no_body_that_cannot_be_a_page() -> None:
-    head = Head(200, (("content-type", "application/xml"), ("content-encoding", "gzip")))
+    head = HttpHead(200, (("content-type", "application/xml"), ("content-encoding", "gzip")))
     response = PageResponse(PAGE, 5, 200, None, lambda: foreign_body(SETTINGS, PAGE.url, head, b"no gzip"))
     reading = HttpReader(SETTINGS, IMPORT).read(response)
     assert reading.page is not None
@@ -82,7 +82,7 @@ def test_a_redirect_names_its_target() -> None:
     reader = HttpReader(SETTINGS, CRAWL)
 
     def redirected(location: str | None) -> tuple[PageOutcome, str, list[str]]:
-        head = Head(301, (("location", location),) if location is not None else ())
+        head = HttpHead(301, (("location", location),) if location is not None else ())
         reading = reader.read(
             PageResponse(PAGE, 5, 301, location_in(head), lambda: foreign_body(SETTINGS, "", head, b""))
         )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.suites import suite_file
-from weft.archive.decode import BodyRefused, DecodeLimits
+from weft.archive.body_decoding import BodyRefused, DecodeLimits
 from weft.reading.listing_entries import ListedUrl, lastmod_of, read_listing
 from weft.reading.listing_kinds import ListingKind, kind_of, unpacked
 

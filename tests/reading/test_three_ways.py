@@ -105,7 +105,7 @@ def test_a_redirect_without_location_is_retried_by_a_crawl_and_passed_over_by_an
     with closing(crawl(tmp_path, BEFORE, sent)) as world:
         record = world.record(URL)
         assert record is not None
-        assert (Held.by(world.store).cur != b"", record.turned) == (True, True)
+        assert (Held.by(world.store).cur != b"", record.self_redirect) == (True, True)
     page, passed = imported(BEFORE, sent)[1]
     assert isinstance(page, LoadedPage)
     assert passed == "status 302"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from functools import partial
 
 import pytest
 
@@ -15,8 +16,9 @@ from weft.roles.calls import CallThread, ControlPlane
 
 def test_calls_are_made_in_order_and_their_errors_come_back():
     async def story() -> None:
-        thread, made = CallThread("test"), []
-        await asyncio.gather(*(thread.do(lambda n=n: made.append(n)) for n in range(100)))
+        made: list[int] = []
+        thread = CallThread("test")
+        await asyncio.gather(*(thread.do(partial(made.append, n)) for n in range(100)))
         assert made == list(range(100))
         with pytest.raises(ValueError, match="no number"):
             await thread.do(lambda: int("no number"))

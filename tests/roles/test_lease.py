@@ -152,7 +152,7 @@ def test_a_role_that_drains_is_not_made_to_say_otherwise_by_its_heartbeats():
                 await beats.get()
             assert story.node.state is NodeState.DRAINING
             await story.keeper.leave()
-        assert story.node.state is NodeState.OFFLINE
+        assert [node.state for node in story.mgmt.nodes()] == [NodeState.OFFLINE]
 
     told(work)
 

@@ -39,6 +39,6 @@ def test_pages_that_change_vanish_and_come_back_are_followed(tmp_path: Path) -> 
         check_against_the_truth(served, tmp_path)
         served.bring_back(page)
         crawl(tmp_path, "--again", "0")
-        assert told(tmp_path, "page", page)["state"] == "crawled"
+        assert told(tmp_path, "page", page)["state"] == "page"
         check_against_the_truth(served, tmp_path)
         check_proof(tmp_path)

@@ -16,8 +16,8 @@ import pytest
 from support.weft_command import weft
 from weft.clock import SystemClock
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.iterate import Dispatcher
-from weft.dispatcher.records import LINK, Place, decode_record
+from weft.dispatcher.dispatcher import Dispatcher
+from weft.dispatcher.link_records import LINK, LinkPhase, decode_record
 from weft.dispatcher.scope import Scope
 from weft.mgmt.sqlite import SqliteMgmt
 from weft.roles.status_file import read_status
@@ -75,7 +75,7 @@ def dispatched(place: Path, settings: DispatcherSettings = SETTINGS, room: int =
 def given(place: Path) -> set[str]:
     with RocksReader(place / "home/store") as reader:
         cells = [cell for cell in reader.scan_rows(Table.LINKS, b"l:") if cell.family == LINK]
-    return {record.url for record in (decode_record(cell.value) for cell in cells) if record.place is Place.GIVEN}
+    return {record.url for record in (decode_record(cell.value) for cell in cells) if record.phase is LinkPhase.GIVEN}
 
 
 def why(place: Path, url: str, code: int = 0) -> str:

@@ -10,20 +10,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
 from support.weft_command import one_sentence, weft
 
-SAMPLE = [
+SAMPLE: list[dict[str, Any]] = [
     {"url": "https://a.com/page1", "links": [{"url": "https://c.com/", "text": "C"}, {"url": "https://b.com/"}]},
     {"url": "https://b.com/", "links": [{"url": "https://c.com/page1"}, {"url": "https://c.com"}]},
     {"url": "https://d.com/", "fetched": "2026-01-31T12:00:00Z", "links": [{"url": "https://c.com/"}]},
 ]
 
 
-def lines(pages: list[dict[str, object]]) -> str:
+def lines(pages: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(page) + "\n" for page in pages)
 
 
@@ -43,9 +44,9 @@ def generated(count: int, seed: int = 1) -> str:
     return lines(made)
 
 
-def answer(run: subprocess.CompletedProcess[str]) -> dict[str, object]:
+def answer(run: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     assert run.returncode == 0, run.stderr
-    found: dict[str, object] = json.loads(run.stdout)
+    found: dict[str, Any] = json.loads(run.stdout)
     return found
 
 
@@ -131,7 +132,7 @@ def test_an_import_goes_on_where_it_was_and_a_changed_file_begins_anew(tmp_path:
     assert weft("import", "pages.jsonl", *small, cwd=tmp_path, WEFT_FAIL="import.round.after:3:kill").returncode == -9
     again = answer(weft("import", "pages.jsonl", "--json", *small, cwd=tmp_path))
     assert again["pages"] == 40
-    assert again["resumed"] == ["pages.jsonl: going on at line 61"]
+    assert again["resumed"] == ["pages.jsonl: resuming at line 61"]
     assert weft("import", "pages.jsonl", *small, cwd=tmp_path, WEFT_FAIL="import.round.after:3:kill").returncode == -9
     file.write_text(generated(101))
     changed = answer(weft("import", "pages.jsonl", "--json", *small, cwd=tmp_path))
@@ -181,7 +182,7 @@ def test_bytes_that_are_no_text_and_a_line_without_end_are_skipped(tmp_path: Pat
 
 
 def test_a_page_with_a_million_links_is_refused_as_a_whole(tmp_path: Path) -> None:
-    page = {"url": "https://a.com/", "links": [f"https://b.com/{n}" for n in range(1_000_000)]}
+    page: dict[str, Any] = {"url": "https://a.com/", "links": [f"https://b.com/{n}" for n in range(1_000_000)]}
     (tmp_path / "pages.jsonl").write_text(lines([page]))
     run = weft("import", "pages.jsonl", "--json", "--set", "limits.line_bytes=100000000", cwd=tmp_path)
     assert (answer(run)["pages"], answer(run)["skipped"]) == (0, 1)
@@ -220,7 +221,7 @@ def test_a_directory_without_rights_is_said(tmp_path: Path) -> None:
     closed.mkdir()
     (closed / "pages.jsonl").write_text(lines(SAMPLE))
     closed.chmod(0)
-    code = f"from weft.intake.files import expand; expand([{str(closed)!r}])"
+    code = f"from weft.intake.import_source import expand; expand([{str(closed)!r}])"
     readable = subprocess.run([*wrapper, sys.executable, "-c", "import weft"], capture_output=True, check=False)
     if readable.returncode:
         pytest.skip("somebody else may not run this Python")

@@ -30,7 +30,7 @@ def killed_crawl(tmp_path: Path, hosts: int, pages: int, kills: int, seed: int, 
         begun, in_flight = crawl.ended(), 0
         for kill in range(kills):
             goal = begun + (len(crawl.links) - begun) * (kill + 1) // (kills + 2)
-            wait_for(lambda goal=goal: crawl.ended() >= goal, crawl, f"{goal} links to end")
+            wait_for(lambda goal=goal: crawl.ended() >= goal, crawl, f"{goal} links to end")  # type: ignore[misc]
             victim = choose.choice(names)
             crawl.kill(victim)
             in_flight += crawl.in_flight()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import profile_with
 from weft.mgmt.values import NodeState, NodeType
 
-LEASE = {"mgmt__lease": 4.0}
+LEASE: dict[str, Any] = {"mgmt__lease": 4.0}
 
 
 def alive(crawl: Crawl) -> set[int]:
@@ -50,14 +51,16 @@ def test_two_on_one_sqlite_file_ask_no_host_together_and_one_takes_over(tmp_path
 
 
 def test_two_on_postgresql_ask_no_host_together_and_one_takes_over(tmp_path: Path, postgres_url: str) -> None:
-    changes = {"mgmt__url": f'"{postgres_url}"', "urlserver__req_host_per_sec": 4.0, **LEASE}
+    changes: dict[str, Any] = {"mgmt__url": f'"{postgres_url}"', "urlserver__req_host_per_sec": 4.0, **LEASE}
     with crawl_of(tmp_path, PLAN, pages=12, **changes) as crawl:
         crawl_with_two(crawl, is_one_killed=True)
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite", "postgresql"])
 def test_a_web_with_delays_and_refusals_is_crawled_to_the_end(tmp_path, engine_name, request) -> None:
-    changes = {"mgmt__url": f'"{request.getfixturevalue("postgres_url")}"'} if engine_name == "postgresql" else {}
+    changes: dict[str, Any] = (
+        {"mgmt__url": f'"{request.getfixturevalue("postgres_url")}"'} if engine_name == "postgresql" else {}
+    )
     shares = ["robots_slow=0", "crawl_delay_seconds=0.5", "robots_failing=0", "robots_reset=0"]
     plan = WebPlan(seed=4, hosts=16, pages=5, addresses=8, profile=profile_with("robots", shares))
     with crawl_of(tmp_path, plan, pages=5, **changes) as crawl:

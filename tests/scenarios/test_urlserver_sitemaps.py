@@ -41,6 +41,7 @@ def orphans(served: Served) -> set[str]:
 
 def asked(served: Served) -> set[str]:
     served.flush()
+    assert served.log
     lines = (line for line in read_log(served.log) if isinstance(line, RequestLine))
     return {f"http://{line.host}:{line.port}{line.target}" for line in lines}
 
@@ -63,7 +64,7 @@ def test_a_page_that_only_a_sitemap_names_is_found_and_explained(served: Served,
     told = weft("why", sitemap, "--home", "home", cwd=tmp_path).stdout
     assert f"sitemap: robots.txt of {origin(served)} names it" in told
     assert "was found in robots.txt" in told
-    assert "no URL server runs" in told
+    assert "no URL server is running" in told
 
 
 def test_a_sitemap_that_the_user_excluded_is_not_fetched(served: Served, tmp_path: Path) -> None:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from weft.archive.decode import DecodeLimits
+from weft.archive.body_decoding import DecodeLimits
 from weft.mgmt.values import Details, DocId, LinkKind
 from weft.model.fetch_error import FetchError
-from weft.spider.request import Requests
+from weft.spider.fetching import Response
+from weft.spider.request_builder import RequestBuilder
 from weft.spider.response_reader import LONGEST_WAIT, ResponseReader
-from weft.spider.transfer import Response
 
 NOW = 1_770_000_000_000
-REQUESTS = Requests("weft/1", 10 << 20, 500 << 10)
+REQUESTS = RequestBuilder("weft/1", 10 << 20, 500 << 10)
 READER = ResponseReader(DecodeLimits(), 500 << 10)
 
 
 def judged(*headers: str, status: int = 200, body: bytes = b"", url: str = "http://a.test/d/p"):
     details = Details(DocId(7), LinkKind.PAGE, url, claim=3)
     head = "\r\n".join([f"HTTP/1.1 {status} X", *headers, "", ""]).encode("latin-1")
-    return READER.read(details, REQUESTS.make("192.0.2.1", details), Response(head, body, None), NOW - 5, NOW)
+    return READER.read(details, REQUESTS.build("192.0.2.1", details), Response(head, body, None), NOW - 5, NOW)
 
 
 def test_a_result_names_its_link_and_claim():
@@ -77,5 +77,5 @@ def test_fields_that_nobody_can_use_are_left_out():
 def test_without_a_response_there_is_nothing_to_archive(error):
     details = Details(DocId(7), LinkKind.PAGE, "http://a.test/", claim=3)
     response = Response(b"", b"", error)
-    fetched = READER.read(details, REQUESTS.make("192.0.2.1", details), response, NOW, NOW)
+    fetched = READER.read(details, REQUESTS.build("192.0.2.1", details), response, NOW, NOW)
     assert (fetched.exchange, fetched.result.error, fetched.result.status) == (None, error.value, 0)

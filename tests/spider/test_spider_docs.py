@@ -39,6 +39,6 @@ def test_the_index_line_is_one_that_the_archive_writes():
     key, moment, text = example.split(" ", 2)
     fields = json.loads(text)
     capture = cdxj.Capture(fields["url"], moment, fields["mime"], int(fields["status"]), fields["digest"])
-    position = cdxj.Position(fields["filename"], int(fields["offset"]), int(fields["length"]))
+    position = cdxj.RecordPosition(fields["filename"], int(fields["offset"]), int(fields["length"]))
     assert cdxj.line(capture, position) == f"{example}\n".encode()
     assert key == "com,example)/a?b=1"

@@ -8,11 +8,11 @@ import socket
 from pathlib import Path
 
 import pytest
-from warcio.archiveiterator import ArchiveIterator
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from support.running_spider import fast_settings, running_spider
 from support.webservers import ok, web_server
-from weft.archive.decode import DecodeLimits
+from weft.archive.body_decoding import DecodeLimits
 from weft.mgmt.values import LinkState
 from weft.model.site import Site, SiteSettings
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from collections.abc import Sequence
 
 import pytest
-from warcio.archiveiterator import ArchiveIterator
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from support.running_spider import Links
 from support.spider_process import make_home, start_spider
 from support.webservers import web_server
-from weft.archive.cdxj import Position
-from weft.archive.reading import read_record
+from weft.archive.cdxj import RecordPosition
+from weft.archive.record_reader import read_record
 from weft.mgmt.sqlite import SqliteMgmt
 from weft.mgmt.values import LinkState
 
@@ -21,10 +22,10 @@ POINTS = ["spider.fetched", "archive.written", "spider.synced", "spider.reported
 WAVES, WAVE = 6, 8
 
 
-async def ask_in_waves(spider, asked: list[tuple[int, str]]) -> set[int]:
+async def ask_in_waves(spider, asked: Sequence[tuple[int, str]]) -> set[int]:
     """Send lines as long as the spider lives; returns the doc_ids that were answered."""
     url_server = await spider.connect()
-    answered = set()
+    answered: set[int] = set()
     for start in range(0, len(asked), WAVE):
         wave = asked[start : start + WAVE]
         url_server.ask(*[f"{doc_id} {doc_id} 127.0.0.1 {url}" for doc_id, url in wave])
@@ -38,7 +39,7 @@ async def ask_in_waves(spider, asked: list[tuple[int, str]]) -> set[int]:
 
 def check_result(home, result, url):
     place = result.position
-    record = read_record(home.path / "warc", Position(place.file, place.offset, place.length))
+    record = read_record(home.path / "warc", RecordPosition(place.file, place.offset, place.length))
     assert record.url == url
     assert url.rpartition("/")[2].encode() in record.body
 

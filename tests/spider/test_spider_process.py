@@ -208,7 +208,7 @@ def push(tmp_path, count):
 def check_with_others(home, asked, results):
     """The archive as warcio and fastwarc read it holds exactly what was asked for."""
     from fastwarc.warc import ArchiveIterator as FastIterator
-    from warcio.archiveiterator import ArchiveIterator
+    from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
     by_warcio, by_fastwarc = {}, {}
     for file in (home.path / "warc").glob("*.warc.gz"):

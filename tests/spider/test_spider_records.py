@@ -9,13 +9,13 @@ import pytest
 
 from support.running_spider import fast_settings, running_spider
 from support.webservers import web_server
-from weft.archive.cdxj import Position
-from weft.archive.faults import RecordUnreadable
-from weft.archive.remote import RemoteRecords
+from weft.archive.archive_errors import RecordUnreadable
+from weft.archive.cdxj import RecordPosition
+from weft.archive.remote_reader import RemoteRecords
 
 
 def place_of(result):
-    return Position(result.position.file, result.position.offset, result.position.length)
+    return RecordPosition(result.position.file, result.position.offset, result.position.length)
 
 
 @pytest.mark.parametrize("token", ["", "s3cret"])
@@ -103,7 +103,7 @@ def test_without_a_token_a_browser_that_was_led_here_is_refused(tmp_path):
 
 def test_a_node_that_is_away_is_told_in_a_sentence():
     with pytest.raises(RecordUnreadable, match=r"127\.0\.0\.1:1"):
-        RemoteRecords().read("127.0.0.1:1", Position("a.warc.gz", 0, 10))
+        RemoteRecords().read("127.0.0.1:1", RecordPosition("a.warc.gz", 0, 10))
 
 
 def test_records_are_served_while_no_urls_are_taken(tmp_path):

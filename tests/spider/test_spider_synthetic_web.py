@@ -9,9 +9,9 @@ import pytest
 
 from support.running_spider import Links
 from support.spider_process import make_home, start_spider
-from weft.archive.cdxj import Position
-from weft.archive.decode import DecodeLimits
-from weft.archive.reading import read_record
+from weft.archive.body_decoding import DecodeLimits
+from weft.archive.cdxj import RecordPosition
+from weft.archive.record_reader import read_record
 from weft.config.sections import MgmtSettings
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import profile_with
@@ -52,7 +52,7 @@ def check(archive, page, result) -> None:
         assert (result.error, result.status) == ("", page.status), page
     if result.position is not None:
         place = result.position
-        record = read_record(archive, Position(place.file, place.offset, place.length))
+        record = read_record(archive, RecordPosition(place.file, place.offset, place.length))
         assert (record.url, record.status) == (page.url, result.status)
         if page.fate is Fate.PAGE:
             content = record.content(DecodeLimits()).data

@@ -33,5 +33,5 @@ def test_an_engine_that_there_is_not_is_refused(tmp_path: Path, open_one: object
 def test_an_engine_is_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = MemoryStore()
     engine = opening.Engine(lambda path, settings: held, lambda path, settings: held)
-    monkeypatch.setitem(opening.ENGINES, "memory", lambda: engine)  # type: ignore[arg-type]
+    monkeypatch.setitem(opening.ENGINES, "memory", lambda: engine)
     assert opening.open_store(tmp_path, StoreSettings(url="memory:")) is held

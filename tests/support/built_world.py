@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from weft.answers.index import Index
-from weft.archive.records import Exchange
-from weft.archive.writer import ArchiveWriter
+from weft.archive.archive_writer import ArchiveWriter
+from weft.archive.warc_records import Exchange
 from weft.clock import ManualClock
 from weft.config import Settings
-from weft.config.sections import DispatcherSettings
-from weft.config.sections import IndexSettings
-from weft.dispatcher.iterate import Dispatcher
-from weft.dispatcher.records import LinkRecord, decode_record, link_column
+from weft.config.sections import DispatcherSettings, IndexSettings
+from weft.dispatcher.dispatcher import Dispatcher
+from weft.dispatcher.link_records import LinkRecord, decode_record, link_column
 from weft.dispatcher.scope import Scope
-from weft.index.builder import Builder, Built
-from weft.index.handlers import HandledPage
-from weft.index.parsing import ReaderSettings, reading_all
+from weft.index.builder import Builder, BuiltRound
+from weft.index.fetch_reader_pool import ReaderSettings, fetch_reader_pool
+from weft.index.handlers import HandledPage, PageHandlers
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.verify import verify
 from weft.mgmt.memory import MemoryMgmt
@@ -46,7 +46,7 @@ class World:
         self.handled: list[HandledPage] = []
         self._open = ExitStack()
         if with_workers:
-            read_all = self._open.enter_context(reading_all(Settings(), RULES, place / "warc", workers=1))
+            read_all = self._open.enter_context(fetch_reader_pool(Settings(), RULES, place / "warc", workers=1))
         else:
             reader = ReaderSettings.from_settings(Settings(), RULES, place / "warc").reader()
             read_all = lambda links: list(map(reader.read, links))  # noqa: E731
@@ -56,13 +56,14 @@ class World:
             read_all,
             SETTINGS,
             self.clock,
+            PageHandlers({"keeping": self.handled.append}),
         )
         self.dispatcher = Dispatcher(self.store, self.mgmt, SETTINGS, self.clock)
 
     def close(self) -> None:
         self._open.close()
 
-    def fetch(self, url: str, body: str = "", status: int = 200, kind: str = HTML, **about: str) -> None:
+    def fetch(self, url: str, body: str = "", status: int = 200, kind: str = HTML, **about: Any) -> None:
         """`url` was asked and this came back; an `error` in place of an answer."""
         page = RULES.identify(url)
         self.mgmt.add([NewLink(page.uri, page.url, "host")])
@@ -88,7 +89,7 @@ class World:
         )  # fmt: skip
         assert self.mgmt.report([result]) == [True]
 
-    def build(self) -> Built:
+    def build(self) -> BuiltRound:
         chunks = self.mgmt.take_crawled(self.lease)
         built = self.builder.build(chunks, self.scope)
         for chunk in chunks:

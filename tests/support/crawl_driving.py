@@ -101,6 +101,7 @@ class Crawl:
     def requested(self) -> set[str]:
         """Pages that the web was asked for and answered."""
         self.web.flush()
+        assert self.web.log
         return {
             f"http://{line.host}:{line.port}{line.target}"
             for line in read_log(self.web.log)
@@ -177,4 +178,5 @@ def judged(crawl: Crawl, allowed_refetches: int) -> Report:
         crawl_delay_max=urlserver.crawl_delay_max,
         allowed_refetches=allowed_refetches,
     )
+    assert crawl.web.log
     return judge(crawl.web.log, limits)

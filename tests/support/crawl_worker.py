@@ -50,7 +50,7 @@ def crawl(mgmt: Mgmt, lease: Lease, random: Random) -> list[ClaimedLink]:
     """One chunk; the links whose results the control plane said it has."""
     chunk = mgmt.claim(lease, 8)
     if chunk is None:
-        mgmt.linger(lease)
+        mgmt.seal_finished(lease)
         return []
     results = [result(link, random) for link in chunk.links]
     answers = mgmt.report(results)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from weft.clock import ManualClock
-from weft.config.sections import DispatcherSettings
-from weft.config.sections import IndexSettings
-from weft.dispatcher.discover import Discovery, Found
-from weft.dispatcher.iterate import Dispatcher, Step
-from weft.dispatcher.records import LINK, LinkRecord, Place, decode_record
-from weft.dispatcher.results import Fetched, Kind, after_fetch
+from weft.config.sections import DispatcherSettings, IndexSettings
+from weft.dispatcher.discovery import DiscoveredLink, Discovery
+from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
+from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
+from weft.dispatcher.link_records import LINK, LinkPhase, LinkRecord, decode_record
+from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
-from weft.dispatcher.work import LinkRound
 from weft.linkindex.loaded import RawLink, load_page
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc
@@ -20,6 +20,7 @@ from weft.mgmt.memory import MemoryMgmt
 from weft.model.domain import reversed_domain
 from weft.model.site import Site
 from weft.model.url import UrlRules
+from weft.store.api import Cell, Column
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table
 
@@ -61,18 +62,18 @@ class CrawlWorld:
         round_ = LinkRound(self.store, self.dispatcher.low_water)
         place = place_of(url)
         record = round_.read([place])[0] or LinkRecord(url=RULES.identify(url).url)
-        fetched = Fetched(kind=Kind.PAGE, at=self.clock.now(), status=200)
+        fetched = Fetched(kind=FetchKind.PAGE, at=self.clock.now(), status=200)
         round_.put(*place, after_fetch(record, fetched, self.settings))
         raw = [RawLink(link) if isinstance(link, str) else RawLink(link[0], rel=link[1]) for link in links]
         follow = [link.href for link in raw if link.rel != "nofollow"]
         source = place[1].decode()
-        found = [Found(*place_of(href), RULES.identify(href).url, record.depth + 1, source) for href in follow]
+        found = [DiscoveredLink(*place_of(href), RULES.identify(href).url, record.depth + 1, source) for href in follow]
         self.discovery.offer(round_, self.scope, found, self.clock.now())
         page = load_page(RULES, RULES.identify(url), self.clock.now(), raw, Doc())
         self.index.apply([page], round_.cells())
         self.clock.advance(0.001)
 
-    def step(self, room: int = 1000) -> Step:
+    def step(self, room: int = 1000) -> DispatchStep:
         return self.dispatcher.step(self.scope, room)
 
     def settle(self, most: int = 1000) -> int:
@@ -91,24 +92,24 @@ class CrawlWorld:
         records = (decode_record(cell.value) for cell in cells if cell.family == LINK)
         return {record.url: record for record in records}
 
-    def urls(self, place: Place) -> set[str]:
-        return {url for url, record in self.records().items() if record.place is place}
+    def urls(self, place: LinkPhase) -> set[str]:
+        return {url for url, record in self.records().items() if record.phase is place}
 
 
 class CountingStore:
     """Counts what is read of a store."""
 
-    def __init__(self, store: object) -> None:
+    def __init__(self, store: Any) -> None:
         self._store, self.cells = store, 0
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def get(self, table: Table, columns: list[object]) -> list[object]:
+    def get(self, table: Table, columns: Sequence[Column]) -> list[Cell | None]:
         self.cells += len(columns)
-        return self._store.get(table, columns)  # type: ignore[attr-defined]
+        return self._store.get(table, columns)
 
-    def scan(self, *where: object, **how: object) -> Iterable[object]:
-        for cell in self._store.scan(*where, **how):  # type: ignore[attr-defined]
+    def scan(self, *where: Any, **how: Any) -> Iterator[Cell]:
+        for cell in self._store.scan(*where, **how):
             self.cells += 1
             yield cell

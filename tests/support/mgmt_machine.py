@@ -11,10 +11,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from support.mgmt_engines import START
 from weft.clock import ManualClock
 from weft.errors import WeftError
-from weft.mgmt import rules
 from weft.mgmt.api import Mgmt
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.relations import RELATIONS
+from weft.mgmt.rules.leases import is_ended
 from weft.mgmt.values import (
     Address,
     BuilderTask,
@@ -60,7 +60,7 @@ class Machine(RuleBasedStateMachine):
         self.claims: list[tuple[DocId, int]] = []
         self.attempts: list[tuple[Lease, ChunkId, int]] = []
         for number, kind in enumerate([NodeType.CRAWLER, NodeType.CRAWLER, NodeType.INDEX_BUILDER]):
-            self.leases.append(self.all(lambda mgmt, n=number, k=kind: mgmt.register(k, f"10.0.0.{n}:1")))
+            self.leases.append(self.all(lambda mgmt, n=number, k=kind: mgmt.register(k, f"10.0.0.{n}:1")))  # type: ignore[misc]
         self.all(lambda mgmt: mgmt.add([new_link((host, n)) for host in HOSTS[:3] for n in range(2)]))
 
     def all(self, call: Callable[[Mgmt], Any]) -> Any:
@@ -149,8 +149,8 @@ class Machine(RuleBasedStateMachine):
         self.all(lambda mgmt: mgmt.defer({host: self.clock.now() + seconds * 1000}))
 
     @rule(n=some)
-    def linger(self, n: int) -> None:
-        self.all(lambda mgmt: mgmt.linger(self.lease(n)))
+    def seal_finished(self, n: int) -> None:
+        self.all(lambda mgmt: mgmt.seal_finished(self.lease(n)))
 
     @rule(n=some, host=st.sampled_from(HOSTS), hop=st.integers(0, 1))
     def open_robots(self, n: int, host: str, hop: int) -> None:
@@ -214,7 +214,7 @@ class Machine(RuleBasedStateMachine):
     def reap(self) -> None:
         self.all(lambda mgmt: mgmt.reap())
         now, lease = self.clock.now(), self.twin._settings.lease
-        ended = [n.id for n in self.twin._state.nodes.values() if rules.is_ended(now - n.seen, lease)]
+        ended = [n.id for n in self.twin._state.nodes.values() if is_ended(now - n.seen, lease)]
         held = [x for x in self.twin._state.links.values() if x.state is LinkState.CRAWLING and x.node in ended]
         assert not held, "a dead node's work is offered again"
 
@@ -227,7 +227,7 @@ class Machine(RuleBasedStateMachine):
     def all_engines_hold_the_same(self) -> None:
         if len(self.engines) > 1:
             for relation in RELATIONS:
-                self.all(lambda mgmt, r=relation: mgmt.table(r))
+                self.all(lambda mgmt, r=relation: mgmt.table(r))  # type: ignore[misc]
             self.all(lambda mgmt: (mgmt.counts(), mgmt.nodes(), mgmt.sites()))
 
     @invariant()
@@ -250,7 +250,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def every_part_of_the_addresses_has_one_owner_that_lives(self) -> None:
-        for owner in set(self.twin._state.slots) - {None}:
+        for owner in {slot for slot in self.twin._state.slots if slot is not None}:
             assert self.twin._state.nodes[owner].state is not NodeState.OFFLINE
 
 

@@ -6,15 +6,15 @@ import msgspec
 
 from weft.clock import ManualClock
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.discover import Discovery, Found
-from weft.dispatcher.iterate import Dispatcher, Step
-from weft.dispatcher.parameters.learning import ParameterRound
-from weft.dispatcher.parameters.listing import Listed, rules_of_domain
-from weft.dispatcher.parameters.results import take_result
-from weft.dispatcher.records import LINK, LinkRecord, decode_record
-from weft.dispatcher.results import Fetched, Kind, after_fetch
+from weft.dispatcher.discovery import DiscoveredLink, Discovery
+from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
+from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
+from weft.dispatcher.link_records import LINK, LinkRecord, decode_record
+from weft.dispatcher.link_round import LinkRound
+from weft.dispatcher.parameters.learn_from_fetch import learn_from_fetch
+from weft.dispatcher.parameters.parameter_round import ParameterRound
+from weft.dispatcher.parameters.rule_list import ListedRule, rules_of_domain
 from weft.dispatcher.scope import Scope
-from weft.dispatcher.work import LinkRound
 from weft.mgmt.memory import MemoryMgmt
 from weft.model.domain import reversed_domain
 from weft.model.site import Site, SiteSettings
@@ -43,7 +43,9 @@ class Learning:
             [Site(name="test.com", scope="domains", settings=msgspec.convert(about, SiteSettings))], self.settings
         )
 
-    def fetch(self, target: str, text: int, kind: Kind = Kind.PAGE, host: str = "test.com", status: int = 200) -> None:
+    def fetch(
+        self, target: str, text: int, kind: FetchKind = FetchKind.PAGE, host: str = "test.com", status: int = 200
+    ) -> None:
         self.clock.advance(1)
         page = RULES.identify(f"https://{host}{target}")
         place = reversed_domain(page.domain).encode(), page.uri.encode()
@@ -52,13 +54,13 @@ class Learning:
         fetched = Fetched(kind=kind, at=self.clock.now(), status=status, fingerprint=text)
         after = after_fetch(record, fetched, self.settings)
         links.put(*place, after)
-        take_result(rules, links, place, after, fetched)
+        learn_from_fetch(rules, links, place, after, fetched)
         self._write({**links.cells(), **rules.cells()})
 
     def find(self, *targets: str, host: str = "test.com") -> None:
         links, rules = LinkRound(self.store, 1), ParameterRound(self.store, self.settings)
         pages = [RULES.identify(f"https://{host}{target}") for target in targets]
-        found = [Found(b"com.test", page.uri.encode(), page.url, 1, "com.test") for page in pages]
+        found = [DiscoveredLink(b"com.test", page.uri.encode(), page.url, 1, "com.test") for page in pages]
         self.discovery.offer(links, self.scope, found, self.clock.now(), rules)
         self._write({**links.cells(), **rules.cells()})
 
@@ -66,7 +68,7 @@ class Learning:
         if cells:
             self.store.write(Batch(cells), self.store.last_seq + 1)
 
-    def step(self) -> Step:
+    def step(self) -> DispatchStep:
         return self.dispatcher.step(self.scope, 1000)
 
     def record(self, target: str) -> LinkRecord:
@@ -74,13 +76,13 @@ class Learning:
         cells = self.store.scan_rows(Table.LINKS, b"l:")
         return next(decode_record(cell.value) for cell in cells if cell.family == LINK and cell.qualifier == uri)
 
-    def place(self, target: str) -> str:
-        return self.record(target).place.value
+    def phase(self, target: str) -> str:
+        return self.record(target).phase.value
 
     def reduced(self, target: str) -> str:
         page = RULES.identify(f"https://test.com{target}")
         reduced = ParameterRound(self.store, self.settings).reduce(b"com.test", page)
         return (reduced.page if reduced else page).url.removeprefix("https://test.com")
 
-    def rules(self) -> list[Listed]:
+    def rules(self) -> list[ListedRule]:
         return list(rules_of_domain(self.store, b"com.test", self.settings))

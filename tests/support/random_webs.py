@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from weft.linkindex.cells import query_cells
 from weft.linkindex.changes import history_cells
-from weft.linkindex.exports import Exporter, queue_cells
+from weft.linkindex.index_state import IndexState
 from weft.linkindex.keys import BASES, base_of
 from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page
 from weft.linkindex.records import Doc
-from weft.linkindex.round import Rules, plan_round
-from weft.linkindex.state import IndexState
-from weft.linkindex.updates import LinkChange, Updates
+from weft.linkindex.round import CountingRules, plan_round
+from weft.linkindex.updates import LinkChange
 from weft.model.url import UrlRules
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
@@ -57,17 +56,16 @@ def newest_pages(history: list[LoadedPage]) -> dict[bytes, LoadedPage]:
 class Buckets:
     """An index with several owners in one store: rounds and messages interleaved at random, as in a cluster."""
 
-    def __init__(self, count: int, random: Random, *, queued: bool, external_only: bool = False) -> None:
+    def __init__(self, count: int, random: Random, *, external_only: bool = False) -> None:
         self.store = MemoryStore()
-        self._random, self._count, self._queued = random, count, queued
+        self._random, self._count = random, count
         self._pages: list[list[LoadedPage]] = [[] for _ in range(count)]
         self._messages: list[list[LinkChange]] = [[] for _ in range(count)]
         self._states = [IndexState(self.store) for _ in range(count)]
         self._rules = [
-            Rules(external_only, owns=lambda domain, owner=owner: self._owner(domain) == owner)
+            CountingRules(external_only, owns=lambda domain, owner=owner: self._owner(domain) == owner)  # type: ignore[misc]
             for owner in range(count)
         ]
-        self._exporter = Exporter("query", self.store, export_to_query)
         self._seq = 0
 
     def _owner(self, domain: bytes) -> int:
@@ -80,17 +78,14 @@ class Buckets:
         self._pages[self._owner(page.domain)].append(page)
 
     def step(self) -> None:
-        """One round of one owner with part of what waits for it; now and then some exporting."""
+        """One round of one owner with part of what waits for it."""
         owner = self._random.randrange(self._count)
         self._round(owner, self._random.randrange(4), self._random.randrange(6))
-        if self._queued and self._random.random() < 0.5:
-            self._exporter.export(most=1)
 
     def settle(self) -> None:
         while any(self._pages) or any(self._messages):
             for owner in range(self._count):
                 self._round(owner, 1000, 1000)
-        self._exporter.export()
 
     def _round(self, owner: int, pages: int, messages: int) -> None:
         taken, self._pages[owner] = self._pages[owner][:pages], self._pages[owner][pages:]
@@ -99,15 +94,8 @@ class Buckets:
         self._seq += 1
         batch = Batch()
         batch.add(plan.cells)
-        if self._queued:
-            batch.add(queue_cells(plan.updates, self._seq, now=self._seq))
-        else:
-            batch.add(export_to_query(self._seq, 0, plan.updates))
+        batch.add({**query_cells(plan.updates), **history_cells(plan.updates.links, self._seq, self._seq, b"00")})
         self.store.write(batch, self._seq)
         self._states[owner].remember(plan.uris, plan.domains)
         for change in plan.outgoing:
             self._messages[self._owner(change[1])].append(change)
-
-
-def export_to_query(seq: int, base: int, updates: Updates) -> dict[bytes, bytes | None]:
-    return {**query_cells(updates), **history_cells(updates.links, seq, seq, b"%02x" % base)}

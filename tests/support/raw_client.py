@@ -8,7 +8,7 @@ import ssl
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-import brotli
+import brotli  # type: ignore[import-untyped]
 from zstandard import ZstdDecompressor
 
 from weft.demo.web.server.serving import Served

@@ -6,20 +6,20 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from weft.addresses.resolver import Resolver
 from weft.clock import MonotonicClock, SystemClock
-from weft.config import Settings
+from weft.config import Settings, TextTable
 from weft.config.settings import settings_with
-from weft.config import TextTable
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import DocId, NewLink, NodeType, Result, WarcPosition
 from weft.roles.calls import ControlPlane
 from weft.roles.lease import LeaseKeeper
 from weft.roles.stop import StopRequest
+from weft.urlserver.address_policy import AddressPolicy
 from weft.urlserver.lease_session import UrlServerResources
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
-from weft.urlserver.placing import Placing
 from weft.urlserver.service import UrlServer
 from weft.wire import Fetch, decode_request
 
@@ -76,7 +76,7 @@ class RawSpider:
         self.store(fetch)
         writer.write(f"{fetch.trans_id} DONE\n".encode())
 
-    def store(self, fetch: Fetch, **more: object) -> None:
+    def store(self, fetch: Fetch, **more: Any) -> None:
         """robots.txt is not there; every page is archived."""
         details = self.mgmt.details([DocId(fetch.doc_id)]).get(DocId(fetch.doc_id))
         if details is not None:
@@ -90,7 +90,7 @@ class RawSpider:
         return [fetch for fetch in self.fetches if not fetch.url.endswith("/robots.txt")]
 
 
-def quick_settings(*spiders: RawSpider, **changes: object) -> Settings:
+def quick_settings(*spiders: RawSpider, **changes: Any) -> Settings:
     """Everything at *.test is at a loopback address, and nothing takes long."""
     values = {
         "urlserver.spider_host": ",".join(f"127.0.0.1:{spider.port}" for spider in spiders),
@@ -121,7 +121,7 @@ async def running(settings: Settings, mgmt: Mgmt) -> AsyncIterator[RunningServer
     """A URL server in this loop; told to stop and waited for at the end."""
     clocks, control, stop = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), StopRequest()
     policy = RobotsPolicy("weft", 512_000, round(settings.urlserver.crawl_delay_max * 1000))
-    gateway = MgmtGateway(mgmt, clocks, policy, Placing(settings.urlserver))
+    gateway = MgmtGateway(mgmt, clocks, policy, AddressPolicy(settings.urlserver))
     keeper = LeaseKeeper(control, NodeType.CRAWLER, settings.urlserver.listen, settings.mgmt, clocks.monotonic)
     async with Resolver(settings.urlserver, clocks.wall) as resolver:
         server = RunningServer(

@@ -6,14 +6,16 @@ import asyncio
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from weft.archive.cdxj import Position
-from weft.archive.reading import ArchivedResponse, read_record
-from weft.cli.run_spider import make_options, make_resources
+from weft.archive.cdxj import RecordPosition
+from weft.archive.record_reader import ArchivedResponse, read_record
+from weft.cli.run_spider import make_fetcher, make_options, make_resources, share_open_files
 from weft.config import Settings
 from weft.config.settings import settings_with
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import DocId, Lease, LinkState, NewLink, NodeType, Result
+from weft.spider.fetching import Fetcher
 from weft.spider.records_http import RecordsProtocol
 from weft.spider.service import Spider
 from weft.spider.urlserver_connection import UrlServerConnection
@@ -21,7 +23,10 @@ from weft.spider.urlserver_connection import UrlServerConnection
 SOON = 20.0
 """Seconds after which a test is hopeless."""
 
-FAST = {
+THE_LOOPS_OWN: Any = None
+"""The executor that an event loop has by itself."""
+
+FAST: dict[str, Any] = {
     "urlserver.allow_net": ("127.0.0.0/8", "::1/128"),
     "spider.contact": "https://example.com/bot",
     "spider.sync_every": 0.0,
@@ -32,7 +37,7 @@ FAST = {
 }
 
 
-def fast_settings(**changed: object) -> Settings:
+def fast_settings(**changed: Any) -> Settings:
     """Short limits, loopback allowed; `section__key` overrides."""
     return settings_with({**FAST, **{name.replace("__", "."): value for name, value in changed.items()}})
 
@@ -45,7 +50,7 @@ class Links:
         self.crawler: Lease = self.mgmt.register(NodeType.CRAWLER, "127.0.0.1:1")
         self.ids: dict[str, DocId] = {}
 
-    def claim(self, *urls: str, **facts: str) -> list[DocId]:
+    def claim(self, *urls: str, **facts: Any) -> list[DocId]:
         self.mgmt.add([NewLink(uri=url, url=url, web_host=url.split("/")[2], **facts) for url in urls])
         chunk = self.mgmt.claim(self.crawler, limit=len(urls))
         found = {link.url: link.doc_id for link in chunk.links}
@@ -59,13 +64,13 @@ class Links:
     def outcome(self, doc_id: DocId):
         return self.mgmt.outcomes([doc_id])[doc_id]
 
-    def result(self, doc_id: DocId) -> Result:
+    def result(self, doc_id: DocId) -> Any:
         """What was reported, with its position."""
         return self.mgmt._state.links[doc_id].result
 
     def results(self) -> dict[DocId, Result]:
         """Everything reported so far, as a builder gets it."""
-        self.mgmt.linger(self.crawler)
+        self.mgmt.seal_finished(self.crawler)
         builder = self.mgmt.register(NodeType.INDEX_BUILDER, "127.0.0.1:2")
         chunks = self.mgmt.take_crawled(builder, most=1_000_000)
         return {link.doc_id: link.result for chunk in chunks for link in chunk.links}
@@ -128,7 +133,7 @@ class RunningSpider:
         self.url_servers.append(url_server)
         return url_server
 
-    async def fetch(self, url: str, ip: str = "127.0.0.1", **facts: str) -> Result:
+    async def fetch(self, url: str, ip: str = "127.0.0.1", **facts: Any) -> Result:
         """One URL through everything."""
         (doc_id,) = self.links.claim(url, **facts)
         url_server = await self.connect()
@@ -139,20 +144,28 @@ class RunningSpider:
 
     def record(self, result: Result) -> ArchivedResponse:
         place = result.position
-        return read_record(self.archive, Position(place.file, place.offset, place.length))
+        return read_record(self.archive, RecordPosition(place.file, place.offset, place.length))
 
 
 @asynccontextmanager
-async def running_spider(home: Path, settings: Settings | None = None, links: Links | None = None):
+async def running_spider(
+    home: Path, settings: Settings | None = None, links: Links | None = None, fetcher: Fetcher | None = None
+):
+    """Fetches over libcurl unless it is given another fetcher."""
     settings, links = settings or fast_settings(), links or Links()
     archive = home / "warc"
     node = "127.0.0.1:7070"
-    resources = make_resources(settings, archive, links.mgmt, node)
-    spider = Spider(resources, make_options(settings, node))
+    concurrent, connections = share_open_files(settings)
+    if fetcher is None:
+        fetcher = make_fetcher(settings, archive, connections)
+    resources = make_resources(settings, archive, links.mgmt, node, fetcher)
+    spider = Spider(resources, make_options(settings, node, concurrent))
     await resources.keeper.register()
     token, loop = settings.spider.token, asyncio.get_running_loop()
     server = await loop.create_server(
-        lambda: UrlServerConnection(spider.desk, token, lambda: RecordsProtocol(archive, token, None)), "127.0.0.1", 0
+        lambda: UrlServerConnection(spider.desk, token, lambda: RecordsProtocol(archive, token, THE_LOOPS_OWN)),
+        "127.0.0.1",
+        0,
     )
     working = loop.create_task(spider.run())
     running = RunningSpider(spider, links, server.sockets[0].getsockname()[1], archive, working)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 from weft.mgmt.values import DocId, NewLink, Result, WarcPosition
@@ -65,7 +66,7 @@ class SimulatedWeb:
 
     def _host(self, name: str) -> SimulatedHost:
         choose = self.random
-        kind = choose.choices(list(ROBOTS_KINDS), ROBOTS_KINDS.values())[0]
+        kind = choose.choices(list(ROBOTS_KINDS), list(ROBOTS_KINDS.values()))[0]
         trouble = choose.choice([0.0, 0.0, self.trouble, 4 * self.trouble])
         elsewhere = f"h{choose.randrange(self.hosts)}.example"
         is_unknown, ttl = choose.random() < 0.02, choose.randrange(20_000, 90_000)
@@ -154,6 +155,6 @@ class SimulatedWeb:
         later = self.random.randrange(1, 60) * 1000 if kind != "503" else 0
         return self._archived(doc_id, claim, 429 if kind == "429" else 503, retry_after=later)
 
-    def _archived(self, doc_id: DocId, claim: int, status: int, **more: object) -> Result:
+    def _archived(self, doc_id: DocId, claim: int, status: int, **more: Any) -> Result:
         position = WarcPosition("simulated", "0.warc.gz", 0, 1)
         return Result(doc_id=doc_id, claim=claim, status=status, position=position, **more)

@@ -13,14 +13,14 @@ from support.simulated_web import Behaviour, SimulatedWeb
 from weft.clock import ManualClock
 from weft.config.sections import UrlserverSettings
 from weft.mgmt.api import Mgmt
-from weft.mgmt.values import Address, NodeType
-from weft.urlserver.errands import News
+from weft.mgmt.values import Address, DocId, NodeType
+from weft.urlserver.address_policy import AddressPolicy
 from weft.urlserver.frontier import Frontier
+from weft.urlserver.in_flight import SpiderId
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
-from weft.urlserver.pending import SpiderId
-from weft.urlserver.placing import Placing
-from weft.urlserver.returns import Why
-from weft.wire import Fetch
+from weft.urlserver.mgmt_messages import MgmtReplies
+from weft.urlserver.returns import ReturnReason
+from weft.wire import Fetch, TransId
 
 CLAIM_EVERY = 500
 CHUNK = 100
@@ -66,7 +66,9 @@ class Simulation:
         self._counter = 0
         delay_max = round(self.settings.crawl_delay_max * 1000)
         clocks = Clocks(self.clock, self.clock)
-        self.gateway = MgmtGateway(self.mgmt, clocks, RobotsPolicy("weft", 512_000, delay_max), Placing(self.settings))
+        self.gateway = MgmtGateway(
+            self.mgmt, clocks, RobotsPolicy("weft", 512_000, delay_max), AddressPolicy(self.settings)
+        )
         self._begin_server()
 
     def at(self, delay: int, event: Callable[[], None]) -> None:
@@ -80,7 +82,7 @@ class Simulation:
         self.frontier = Frontier(self.settings, generation=self.server_life << 40)
         self.frontier.own(self.mgmt.own_slots(self.lease), self.clock.now())
         for spider in range(self.spiders):
-            self.frontier.pendings.connect(SpiderId(spider))
+            self.frontier.in_flight.connect(SpiderId(spider))
         self.is_up = True
         self._next_claim = 0
 
@@ -135,25 +137,25 @@ class Simulation:
         self._look_for_overdue(now)
         self.frontier.registry.forget(now)
         while True:
-            self._do_errands(now)
+            self._send_requests(now)
             self._claim(now)
             self._take_off(list(self.frontier.due(now)), now)
-            if not self.frontier.errands:
+            if not self.frontier.requests:
                 return
 
-    def _do_errands(self, now: int) -> None:
-        while self.frontier.errands:
-            news = News()
-            self.gateway.run(self.lease, self.frontier.errands.take(), news)
-            for name in news.unplaced:
+    def _send_requests(self, now: int) -> None:
+        while self.frontier.requests:
+            replies = MgmtReplies()
+            self.gateway.run(self.lease, self.frontier.requests.take(), replies)
+            for name in replies.unresolved:
                 self.at(self.web.random.randrange(1, 2000), partial(self._resolve, name, self.server_life))
-            self.frontier.learn(news, now)
+            self.frontier.learn(replies, now)
 
     def _claim(self, now: int) -> None:
         if self.frontier.wants_links and now >= self._next_claim:
-            news = self.gateway.claim(self.lease, CHUNK, self.frontier.reject_list())
-            self._next_claim = now + (1 if news.links else CLAIM_EVERY)
-            self.frontier.learn(news, now)
+            replies = self.gateway.claim(self.lease, CHUNK, self.frontier.reject_list())
+            self._next_claim = now + (1 if replies.links else CLAIM_EVERY)
+            self.frontier.learn(replies, now)
 
     def _resolve(self, name: str, life: int) -> None:
         if life != self.server_life or not self.is_up:
@@ -162,34 +164,35 @@ class Simulation:
         expires = self.clock.now() + host.ttl
         address = Address(name, "" if host.is_unknown else host.ip, host.ip, expires, "dns" * host.is_unknown)
         self.mgmt.save_addresses([address])
-        self.frontier.locate(name, self.gateway.place(address), self.clock.now())
+        self.frontier.locate(name, self.gateway.host_address(address), self.clock.now())
 
     def _look_for_overdue(self, now: int) -> None:
-        overdue = [pending.trans_id for pending in self.frontier.pendings.overdue(now)]
-        self._come_back(overdue, Why.SILENT)
+        overdue = [sent.trans_id for sent in self.frontier.in_flight.overdue(now)]
+        self._come_back(overdue, ReturnReason.SILENT)
 
-    def _come_back(self, trans_ids: list[str], why: Why) -> None:
+    def _come_back(self, trans_ids: list[TransId], reason: ReturnReason) -> None:
         """What the URL server does when URLs are out of a spider's hands."""
         if not trans_ids:
             return
-        found = {trans_id: self.frontier.pendings.find(trans_id) for trans_id in trans_ids}
-        outcomes = self.gateway.outcomes([pending.doc_id for pending in found.values() if pending])
-        for trans_id, pending in found.items():
-            outcome = outcomes.get(pending.doc_id) if pending else None
-            if pending and outcome and outcome.retry_after and outcome.claim == pending.claim:
-                self.checker.asked_to_wait(pending.host.name, pending.done_at + outcome.retry_after)
-            self.frontier.come_back(trans_id, why, outcome, self.clock.now())
+        found = {trans_id: self.frontier.in_flight.find(trans_id) for trans_id in trans_ids}
+        outcomes = self.gateway.outcomes([sent.doc_id for sent in found.values() if sent])
+        for trans_id, sent in found.items():
+            outcome = outcomes.get(sent.doc_id) if sent else None
+            if sent and outcome and outcome.retry_after and outcome.claim == sent.claim:
+                self.checker.asked_to_wait(sent.host.name, sent.done_at + outcome.retry_after)
+            self.frontier.come_back(trans_id, reason, outcome, self.clock.now())
 
     # Spiders.
 
     def _take_off(self, sends: list[tuple[SpiderId, Fetch]], now: int) -> None:
-        details = self.mgmt.details([fetch.doc_id for _, fetch in sends]) if sends else {}
+        details = self.mgmt.details([DocId(fetch.doc_id) for _, fetch in sends]) if sends else {}
         for spider, fetch in sends:
             assert fetch.doc_id in details, "a link is asked for that is not being crawled"
-            behaviour = self.web.fetch(fetch.doc_id, details[fetch.doc_id].claim, fetch.url)
+            doc_id = DocId(fetch.doc_id)
+            behaviour = self.web.fetch(doc_id, details[doc_id].claim, fetch.url)
             life = self.server_life, self.spider_life[spider]
             self._show_checker(fetch, now)
-            origin = self.frontier.registry.origins.origin_of_link(fetch.doc_id)
+            origin = self.frontier.registry.origins.origin_of_link(DocId(fetch.doc_id))
             flight = Flight(fetch, urlsplit(fetch.url).netloc, behaviour, life, origin)
             self.flights[spider].append(flight)
             self.at(behaviour.latency, partial(self._end, spider, flight))
@@ -199,7 +202,7 @@ class Simulation:
     def _show_checker(self, fetch: Fetch, now: int) -> None:
         parts = urlsplit(fetch.url)
         is_robots = parts.path == "/robots.txt"
-        origin = self.frontier.registry.origins.origin_of_link(fetch.doc_id)
+        origin = self.frontier.registry.origins.origin_of_link(DocId(fetch.doc_id))
         # After a restart nobody can tell that the target of another host's robots.txt redirect asked for patience.
         is_hop = is_robots and urlsplit(origin).netloc != parts.netloc
         if not is_robots:
@@ -248,7 +251,7 @@ class Simulation:
 
     def _say_working(self, spider: int, flight: Flight) -> None:
         if not flight.is_over and self._is_connected(spider, flight):
-            self.frontier.pendings.working(SpiderId(spider), flight.fetch.trans_id, self.clock.now())
+            self.frontier.in_flight.working(SpiderId(spider), flight.fetch.trans_id, self.clock.now())
 
     def _say_done(self, spider: int, flights: list[Flight]) -> None:
         said = [
@@ -256,24 +259,26 @@ class Simulation:
             for flight in flights
             if self._is_connected(spider, flight) and not flight.behaviour.is_silent
         ]
-        pendings, now = self.frontier.pendings, self.clock.now()
-        self._come_back([trans_id for trans_id in said if pendings.done(SpiderId(spider), trans_id, now)], Why.DONE)
+        in_flight, now = self.frontier.in_flight, self.clock.now()
+        self._come_back(
+            [trans_id for trans_id in said if in_flight.done(SpiderId(spider), trans_id, now)], ReturnReason.DONE
+        )
 
     def kill_spider(self, spider: int) -> None:
         self._abort(self.flights[spider])
         self._ended[spider] = []
         self.spider_life[spider] += 1
         if self.is_up:
-            self.frontier.pendings.disconnect(SpiderId(spider))
+            self.frontier.in_flight.disconnect(SpiderId(spider))
             life = self.server_life, self.spider_life[spider]
             self.at(self.web.random.randrange(100, 40_000), lambda: self._reconnect(spider, life))
 
     def _reconnect(self, spider: int, life: tuple[int, int]) -> None:
         if not self.is_up or life != (self.server_life, self.spider_life[spider]):
             return
-        orphans = [pending.trans_id for pending in self.frontier.pendings.of(SpiderId(spider))]
-        self._come_back(orphans, Why.LOST)
-        self.frontier.pendings.connect(SpiderId(spider))
+        orphans = [sent.trans_id for sent in self.frontier.in_flight.of(SpiderId(spider))]
+        self._come_back(orphans, ReturnReason.LOST)
+        self.frontier.in_flight.connect(SpiderId(spider))
 
     def _plan_accidents(self) -> None:
         choose = self.web.random

@@ -87,7 +87,7 @@ async def start_spider(home: Home, fail: str = "", **settings: str) -> SpiderPro
     return SpiderProcess(process, int(line.rsplit(":", 1)[1]))
 
 
-async def refused_start(home: Home, fail: str = "", **settings: str) -> tuple[int, str]:
+async def refused_start(home: Home, fail: str = "", **settings: str) -> tuple[int | None, str]:
     """Exit code and standard error of a spider that cannot start."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(

@@ -10,11 +10,11 @@ from support.built_world import RULES, World
 from weft.clock import ManualClock
 from weft.config import Settings
 from weft.config.sections import IndexSettings
-from weft.index.archived import ArchiveReader, ExpectedPage
-from weft.index.parsing import ReaderSettings
+from weft.index.archive_reader import ArchiveReader, ExpectedPage
+from weft.index.fetch_reader_pool import ReaderSettings
 from weft.index.verify_archive import ArchiveVerification, decisive_fetches, verify_archive
-from weft.intake.parsing import Found, Parser, Task
-from weft.intake.records import ArchiveRecord
+from weft.intake.page_parser import PageParser, ParseResult, ParseTask
+from weft.intake.record_heads import ArchiveRecord
 from weft.linkindex import keys
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.pipeline import LinkIndex
@@ -66,14 +66,14 @@ def crawl(place: Path, *sent: Sent) -> World:
     return world
 
 
-def imported(*sent: Sent) -> tuple[Held, Sequence[Found]]:
+def imported(*sent: Sent) -> tuple[Held, Sequence[ParseResult]]:
     """What an index holds after an import of these responses, one a day, and what each of them gave."""
-    parser = Parser(ReadingSettings.from_settings(Settings(), RULES))
+    parser = PageParser(ReadingSettings.from_settings(Settings(), RULES))
     records = [
         ArchiveRecord("response", URL, f"2026-01-{number + 1:02}T12:00:00Z", "", False, each.raw)
         for number, each in enumerate(sent)
     ]
-    found = parser.answer(Task(0, records=records))
+    found = parser.answer(ParseTask(0, records=records))
     store = MemoryStore()
     LinkIndex(store, IndexSettings(), ManualClock(0)).apply([page for page in found if isinstance(page, LoadedPage)])
     return Held.by(store), found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import zstandard
 
@@ -65,7 +66,7 @@ def arc(*records: bytes) -> list[bytes]:
 
 def zstd_with_dictionary(records: Sequence[bytes]) -> bytes:
     """As archives of Archive Team are: the dictionary first, in a frame that decoders skip."""
-    samples = [record[at : at + 64] for record in records for at in range(0, len(record) - 64, 64)] * 8
+    samples: list[Any] = [record[at : at + 64] for record in records for at in range(0, len(record) - 64, 64)] * 8
     dictionary = zstandard.train_dictionary(4096, samples)
     packer = zstandard.ZstdCompressor(dict_data=dictionary)
     raw = dictionary.as_bytes()

@@ -1,18 +1,22 @@
-"""Errands to the control plane: done in bulk, in an order that is safe, taken up again after an error."""
+"""Requests to the control plane: made in bulk, in an order that is safe, taken up again after an error."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from weft.clock import ManualClock
-from weft.config.sections import UrlserverSettings
 from weft.config import TextTable
+from weft.config.sections import UrlserverSettings
 from weft.errors import MgmtError, MgmtUnavailable, TransitionRefused
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import Address, LinkState, NewLink, NodeType, Result, Robots
-from weft.urlserver.errands import Errands, News, RobotsAnswer
+from weft.model.site import Site, SiteSettings
+from weft.urlserver.address_policy import AddressPolicy
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
-from weft.urlserver.placing import Placing
+from weft.urlserver.mgmt_messages import MgmtReplies, MgmtRequests, RobotsAnswer
+from weft.urlserver.site_cache import SITES_AGE
 
 WALL = 1_700_000_000_000
 STEADY = 5_000
@@ -20,40 +24,40 @@ HOUR = 3_600_000
 
 
 class Story:
-    def __init__(self, mgmt: MemoryMgmt | None = None, **settings: object) -> None:
+    def __init__(self, mgmt: MemoryMgmt | None = None, **settings: Any) -> None:
         self.wall, self.steady = ManualClock(WALL), ManualClock(STEADY)
         self.mgmt = mgmt or MemoryMgmt(self.wall)
         self.lease = self.mgmt.register(NodeType.CRAWLER, "127.0.0.1:1")
         self.mgmt.own_slots(self.lease)
-        placing = Placing(UrlserverSettings(**settings))
+        address_policy = AddressPolicy(UrlserverSettings(**settings))
         self.gateway = MgmtGateway(
-            self.mgmt, Clocks(self.wall, self.steady), RobotsPolicy("weft", 512_000, 60_000), placing
+            self.mgmt, Clocks(self.wall, self.steady), RobotsPolicy("weft", 512_000, 60_000), address_policy
         )
 
     def add(self, *urls: str) -> None:
         self.mgmt.add([NewLink(url, url, url.split("/")[2]) for url in urls])
 
-    def run(self, errands: Errands) -> News:
-        news = News()
-        self.gateway.run(self.lease, errands, news)
-        return news
+    def run(self, requests: MgmtRequests) -> MgmtReplies:
+        replies = MgmtReplies()
+        self.gateway.run(self.lease, requests, replies)
+        return replies
 
 
 def test_a_fresh_robots_txt_is_known_with_its_expiry_on_our_clock():
     story = Story()
     body = b"User-agent: *\nDisallow: /x\nCrawl-delay: 2"
     story.mgmt.save_robots([Robots(origin="https://a.com", status=200, body=body, expires=WALL + HOUR)])
-    news = story.run(Errands(read_robots=["https://a.com", "https://b.com"]))
-    known = news.robots_known["https://a.com"]
+    replies = story.run(MgmtRequests(read_robots=["https://a.com", "https://b.com"]))
+    known = replies.robots_known["https://a.com"]
     assert (known.expires, known.delay) == (STEADY + HOUR, 2000)
     assert not known.rules.decide("/x").allowed
-    assert news.robots_unknown == ["https://b.com"]
+    assert replies.robots_unknown == ["https://b.com"]
 
 
 def test_an_expired_robots_txt_is_unknown():
     story = Story()
     story.mgmt.save_robots([Robots(origin="https://a.com", status=200, expires=WALL)])
-    assert story.run(Errands(read_robots=["https://a.com"])).robots_unknown == ["https://a.com"]
+    assert story.run(MgmtRequests(read_robots=["https://a.com"])).robots_unknown == ["https://a.com"]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +68,8 @@ def test_how_a_search_ends_decides_what_is_allowed_and_for_how_long(status, is_a
     story = Story()
     body = b"User-agent: *\nDisallow: /"
     story.mgmt.save_robots([Robots(origin="https://a.com", status=status, body=body, expires=0)])
-    news = story.run(Errands(settle_robots={"https://a.com": RobotsAnswer(status, 0)}))
-    known = news.robots_known["https://a.com"]
+    replies = story.run(MgmtRequests(settle_robots={"https://a.com": RobotsAnswer(status, 0)}))
+    known = replies.robots_known["https://a.com"]
     assert (known.rules is None or known.rules.decide("/x").allowed) == is_allowed
     assert known.expires == STEADY + hours * HOUR
     assert story.mgmt.robots(["https://a.com"])["https://a.com"].expires == WALL + hours * HOUR
@@ -74,14 +78,14 @@ def test_how_a_search_ends_decides_what_is_allowed_and_for_how_long(status, is_a
 def test_an_old_body_is_not_taken_for_the_answer_that_never_came():
     story = Story()
     story.mgmt.save_robots([Robots(origin="https://a.com", status=200, body=b"", expires=0)])
-    news = story.run(Errands(settle_robots={"https://a.com": RobotsAnswer(0, 0)}))
-    assert not news.robots_known["https://a.com"].rules.decide("/x").allowed
+    replies = story.run(MgmtRequests(settle_robots={"https://a.com": RobotsAnswer(0, 0)}))
+    assert not replies.robots_known["https://a.com"].rules.decide("/x").allowed
 
 
 def test_retry_after_of_a_robots_txt_is_waited_for():
     story = Story()
-    news = story.run(Errands(settle_robots={"https://a.com": RobotsAnswer(503, 2 * HOUR)}))
-    assert news.robots_known["https://a.com"].expires == STEADY + 2 * HOUR
+    replies = story.run(MgmtRequests(settle_robots={"https://a.com": RobotsAnswer(503, 2 * HOUR)}))
+    assert replies.robots_known["https://a.com"].expires == STEADY + 2 * HOUR
 
 
 def test_known_addresses_are_used_and_others_are_for_the_dns():
@@ -96,18 +100,18 @@ def test_known_addresses_are_used_and_others_are_for_the_dns():
         ]
     )
     names = ["a.com", "expired.com", "private.com", "static.com", "silent.com", "new.com"]
-    news = story.run(Errands(resolve=names))
-    assert list(news.places) == ["a.com"]
-    assert (news.places["a.com"].ip, news.places["a.com"].expires) == ("192.0.9.1", STEADY + HOUR)
-    assert news.unplaced == names[1:]
-    assert news.unanswered == {"silent.com"}
+    replies = story.run(MgmtRequests(resolve=names))
+    assert list(replies.addresses) == ["a.com"]
+    assert (replies.addresses["a.com"].ip, replies.addresses["a.com"].expires) == ("192.0.9.1", STEADY + HOUR)
+    assert replies.unresolved == names[1:]
+    assert replies.unanswered == {"silent.com"}
 
 
 def test_a_deferred_host_is_not_claimed_before_its_moment():
     story = Story()
     story.add("https://a.com/1")
     (link,) = story.gateway.claim(story.lease, 10, ()).links
-    story.run(Errands(release=[link.doc_id], defer={"a.com": STEADY + 10_000}))
+    story.run(MgmtRequests(release=[link.doc_id], defer={"a.com": STEADY + 10_000}))
     assert story.gateway.claim(story.lease, 10, ()).links == []
     story.wall.advance(10)
     assert len(story.gateway.claim(story.lease, 10, ()).links) == 1
@@ -117,8 +121,8 @@ def test_a_refused_link_brings_its_replacement():
     story = Story()
     story.add("https://a.com/1", "https://a.com/2")
     (link,) = story.gateway.claim(story.lease, 1, ()).links
-    news = story.run(Errands(refuse=[Result(doc_id=link.doc_id, claim=link.claim, error="robots")]))
-    assert [other.url for other in news.links] == ["https://a.com/2"]
+    replies = story.run(MgmtRequests(refuse=[Result(doc_id=link.doc_id, claim=link.claim, error="robots")]))
+    assert [other.url for other in replies.links] == ["https://a.com/2"]
     assert story.gateway.outcomes([link.doc_id])[link.doc_id].state is LinkState.ERROR
 
 
@@ -136,17 +140,17 @@ def test_after_an_error_what_was_done_stays_done_and_the_rest_is_done_later():
     story = Story(mgmt)
     story.add("https://a.com/1", "https://a.com/2", "https://a.com/3")
     first, second = story.gateway.claim(story.lease, 2, ()).links
-    errands = Errands(
+    requests = MgmtRequests(
         refuse=[Result(doc_id=first.doc_id, claim=first.claim, error="robots")], lose=[(second.doc_id, second.claim)]
     )
-    news = News()
+    replies = MgmtReplies()
     with pytest.raises(MgmtUnavailable):
-        story.gateway.run(story.lease, errands, news)
+        story.gateway.run(story.lease, requests, replies)
     mgmt.is_broken = False
-    story.gateway.run(story.lease, errands, news)
-    assert [link.url for link in news.links] == ["https://a.com/3"], "the replacement was not forgotten"
+    story.gateway.run(story.lease, requests, replies)
+    assert [link.url for link in replies.links] == ["https://a.com/3"], "the replacement was not forgotten"
     assert story.gateway.outcomes([second.doc_id])[second.doc_id].state is LinkState.PENDING
-    assert not errands
+    assert not requests
 
 
 class RefusingMgmt(MemoryMgmt):
@@ -181,29 +185,70 @@ def test_a_link_that_the_control_plane_refuses_holds_up_no_other(call, caplog):
     story.add(*(f"https://a.com/{number}" for number in range(5)))
     links = story.gateway.claim(story.lease, 5, ()).links
     mgmt.refused = links[1].doc_id
-    errands = {
-        "refuse": Errands(refuse=[Result(doc_id=link.doc_id, claim=link.claim, error="robots") for link in links]),
-        "lost": Errands(lose=[(link.doc_id, link.claim) for link in links]),
-        "release": Errands(release=[link.doc_id for link in links]),
+    requests = {
+        "refuse": MgmtRequests(refuse=[Result(doc_id=link.doc_id, claim=link.claim, error="robots") for link in links]),
+        "lost": MgmtRequests(lose=[(link.doc_id, link.claim) for link in links]),
+        "release": MgmtRequests(release=[link.doc_id for link in links]),
     }[call]
-    errands.resolve = ["a.com"]
-    news = story.run(errands)
+    requests.resolve = ["a.com"]
+    replies = story.run(requests)
     states = [story.gateway.outcomes([link.doc_id])[link.doc_id].state for link in links]
     assert [state is LinkState.CRAWLING for state in states] == [False, True, False, False, False]
-    assert news.unplaced == ["a.com"], "what follows is done too"
+    assert replies.unresolved == ["a.com"], "what follows is done too"
     assert f"control plane refused call={call}" in caplog.text
-    assert not errands
+    assert not requests
 
 
 def test_a_robots_txt_that_cannot_be_opened_is_tried_again_later():
     story = Story(RefusingMgmt(ManualClock(WALL)))
-    news = story.run(Errands(open_robots={"https://a.com": "https://a.com/robots.txt"}))
-    assert news.robots_busy == ["https://a.com"]
+    replies = story.run(MgmtRequests(open_robots={"https://a.com": "https://a.com/robots.txt"}))
+    assert replies.robots_busy == ["https://a.com"]
 
 
 def test_large_errands_go_in_parts():
     story = Story()
     story.add(*(f"https://a.com/{number}" for number in range(2500)))
     links = story.gateway.claim(story.lease, 2500, ()).links
-    story.run(Errands(release=[link.doc_id for link in links]))
+    story.run(MgmtRequests(release=[link.doc_id for link in links]))
     assert story.mgmt.counts().links["pending"] == 2500
+
+
+def delayed(name: str, delay: float) -> Site:
+    return Site(name=name, settings=SiteSettings(delay=delay))
+
+
+def test_a_known_address_comes_with_what_is_set_for_the_hosts_sites():
+    story = Story()
+    story.mgmt.set_sites([delayed("a.com", 3), delayed("www.a.com:8080", 5)])
+    names = ["www.a.com", "www.a.com:8080", "b.com"]
+    story.mgmt.save_addresses([Address(name, "192.0.9.1", "192.0.9.1", WALL + HOUR) for name in names])
+    replies = story.run(MgmtRequests(resolve=names))
+    assert [replies.addresses[name].settings.delay for name in names] == [3, 5, None]
+
+
+def test_an_address_from_the_dns_comes_with_them_too():
+    story = Story()
+    story.mgmt.set_sites([delayed("a.com", 3)])
+    found = story.gateway.host_addresses([Address("a.com", "192.0.9.1", "192.0.9.1", WALL + HOUR)], {"a.com"})
+    assert (found["a.com"].settings.delay, found["a.com"].may_change) == (3, True)
+
+
+def test_changed_settings_are_noticed_once_the_sites_are_read_again():
+    story = Story()
+    story.mgmt.set_sites([delayed("a.com", 3)])
+    seen, found = story.gateway.changed_settings(["a.com", "b.com"], 0)
+    assert {host: settings.delay for host, settings in found.items()} == {"a.com": 3, "b.com": None}
+    story.mgmt.set_sites([delayed("a.com", 4)])
+    assert story.gateway.changed_settings(["a.com"], seen) == (seen, {}), "not read again yet"
+    story.steady.advance(SITES_AGE / 1000)
+    seen, found = story.gateway.changed_settings(["a.com"], seen)
+    assert found["a.com"].delay == 4
+    story.steady.advance(SITES_AGE / 1000)
+    assert story.gateway.changed_settings(["a.com"], seen) == (seen, {}), "nothing has changed"
+
+
+def test_hosts_of_one_site_share_their_settings():
+    story = Story()
+    story.mgmt.set_sites([delayed("a.com", 3)])
+    _, found = story.gateway.changed_settings(["x.a.com", "y.a.com"], 0)
+    assert found["x.a.com"] is found["y.a.com"]

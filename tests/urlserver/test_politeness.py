@@ -60,6 +60,52 @@ def test_a_crawl_delay_widens_the_gap_and_allows_one_at_a_time():
     assert len(web.after(0.001)) == 1
 
 
+def test_a_sites_delay_widens_the_gap_and_allows_one_at_a_time():
+    web = Driven(req_host_concurrent=5)
+    web.host("a.com")
+    web.set_for("a.com", delay=7)
+    (first,) = web.after(7)
+    assert web.after(60) == []
+    web.done(first)
+    assert web.after(6.999) == []
+    assert len(web.after(0.001)) == 1
+
+
+@pytest.mark.parametrize(("crawl_delay", "delay"), [(7, 2), (2, 7), (7, 7), (0, 7), (7, 0)])
+def test_the_longer_of_crawl_delay_and_sites_delay_counts(crawl_delay, delay):
+    web = Driven()
+    web.host("a.com", robots=known(f"User-agent: *\nCrawl-delay: {crawl_delay}"))
+    web.set_for("a.com", delay=delay)
+    assert web.after(6.999) == []
+    (first,) = web.after(0.001)
+    web.done(first)
+    assert web.after(6.999) == []
+    assert len(web.after(0.001)) == 1
+
+
+def test_a_sites_delay_is_never_rounded_down():
+    web = Driven()
+    web.host("a.com")
+    web.set_for("a.com", delay=2.0001)
+    assert web.after(2) == []
+    assert len(web.after(0.001)) == 1
+
+
+def test_a_sites_delay_may_be_longer_than_the_longest_crawl_delay():
+    web = Driven(crawl_delay_max=60)
+    web.host("a.com")
+    web.set_for("a.com", delay=86_400)
+    assert web.after(86_399) == []
+    assert len(web.after(1)) == 1
+
+
+def test_a_sites_delay_of_zero_changes_nothing():
+    web = Driven(req_host_concurrent=2, spider_lag=0)
+    web.host("a.com")
+    web.set_for("a.com", delay=0)
+    assert [len(web.after(1)), len(web.after(1))] == [1, 1], "two at a time, a second apart"
+
+
 def test_a_neighbours_crawl_delay_slows_nobody_else():
     web = Driven()
     web.host("slow.com", robots=known("User-agent: *\nCrawl-delay: 50"))
@@ -97,10 +143,10 @@ def test_hosts_of_a_slash_64_share_their_clock():
 
 
 def _place6(address: str):
-    from weft.addresses.ip_key import ip_key
-    from weft.urlserver.errands import Place
+    from weft.addresses.address_rules import ip_key
+    from weft.urlserver.mgmt_messages import HostAddress
 
-    return Place(address, ip_key(address), 10**12)
+    return HostAddress(address, ip_key(address), 10**12)
 
 
 def test_retry_after_is_waited_for_and_told_to_all():
@@ -108,7 +154,7 @@ def test_retry_after_is_waited_for_and_told_to_all():
     web.host("a.com")
     (first,) = web.after(1)
     web.done(first, status=429, retry_after=20_000)
-    assert web.errands.defer == {"a.com": web.now + 20_000}
+    assert web.requests.defer == {"a.com": web.now + 20_000}
     assert web.after(19.999) == []
     assert len(web.after(0.001)) == 1
 
@@ -118,7 +164,7 @@ def test_a_retry_after_of_years_is_a_day():
     web.host("a.com")
     (first,) = web.after(1)
     web.done(first, status=503, retry_after=10**12)
-    assert web.errands.defer == {"a.com": web.now + 86_400_000}
+    assert web.requests.defer == {"a.com": web.now + 86_400_000}
 
 
 @pytest.mark.parametrize("outcome", [{"error": "network"}, {"error": "timeout"}, {"error": "tls"}, {"status": 503}])
@@ -140,7 +186,7 @@ def test_a_page_that_is_not_there_is_not_the_hosts_fault():
     (fetch,) = web.after(1)
     web.done(fetch, status=404)
     assert len(web.after(1)) == 1
-    assert not web.errands.defer
+    assert not web.requests.defer
 
 
 def test_after_enough_failures_what_waits_for_the_host_is_given_up():
@@ -158,7 +204,7 @@ def test_a_host_that_must_wait_long_gives_its_links_back():
     web.host("a.com", pages=4)
     (fetch,) = web.after(1)
     web.done(fetch, status=503, retry_after=31_000)
-    assert web.errands.release == [2, 3, 4]
+    assert web.requests.release == [2, 3, 4]
     assert not web.frontier.registry.queues.taken
     assert "a.com" in web.frontier.reject_list()
 
@@ -196,7 +242,7 @@ def test_hosts_and_addresses_are_forgotten_when_their_clocks_have_run_out():
     assert set(registry.hosts) == {"a.com"}
     registry.forget(web.now + 1000)
     assert not registry.hosts
-    assert len(registry.addresses) == 0
+    assert len(registry.ips) == 0
 
 
 def test_a_clock_that_was_set_again_is_not_forgotten_at_its_first_moment():
@@ -220,7 +266,7 @@ def test_an_address_that_everybody_left_is_forgotten_once_its_last_request_has_e
     web.host("a.com", pages=1)
     (fetch,) = web.after(1)
     web.place("a.com", "192.0.2.2")
-    addresses, registry = web.frontier.registry.addresses, web.frontier.registry
+    addresses, registry = web.frontier.registry.ips, web.frontier.registry
     web.now += 5000
     registry.forget(web.now)
     assert len(addresses) == 2, "a request is under way to the old one"

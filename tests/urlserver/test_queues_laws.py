@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from weft.mgmt.values import ClaimedLink, DocId
 from weft.urlserver.hosts import ARRIVING, UNSEATED, Host
-from weft.urlserver.packed import PackedLink, doc_id_of, pack
+from weft.urlserver.packed_link import PackedLink, doc_id_of, pack
 from weft.urlserver.queues import Queues
 
 NAMES = [f"h{number}.example" for number in range(6)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.frontier_driving import FREE, Driven, known, link
-from weft.urlserver.errands import RobotsAnswer
+from weft.urlserver.mgmt_messages import RobotsAnswer
 
 RULES = known("User-agent: *\nDisallow: /private")
 
@@ -11,9 +11,9 @@ RULES = known("User-agent: *\nDisallow: /private")
 def begin(web: Driven, url: str = "https://a.com/robots.txt", doc_id: int = 900):
     """The control plane knows nothing, so robots.txt is opened; returns its fetch."""
     origin = url.removesuffix("/robots.txt")
-    assert web.errands.take().read_robots == [origin]
+    assert web.requests.take().read_robots == [origin]
     web.learn(robots_unknown=[origin])
-    assert web.errands.take().open_robots == {origin: url}
+    assert web.requests.take().open_robots == {origin: url}
     web.learn(robots_opened={origin: link(doc_id, url)})
     (fetch,) = web.due()
     assert fetch.url == url
@@ -27,7 +27,7 @@ def test_robots_txt_comes_first_and_the_rest_waits_behind_it():
     fetch = begin(web)
     assert web.after(100) == []
     web.done(fetch, status=200)
-    assert web.errands.take().settle_robots == {"https://a.com": RobotsAnswer(200, 0)}
+    assert web.requests.take().settle_robots == {"https://a.com": RobotsAnswer(200, 0)}
     assert web.after(100) == [], "its rules are not known yet"
     web.learn(robots_known={"https://a.com": FREE})
     assert [fetch.url for fetch in web.due()] == ["https://a.com/0"]
@@ -38,7 +38,7 @@ def test_a_remembered_robots_txt_is_not_fetched_again():
     web.host("a.com", robots=None)
     web.after(1)
     web.learn(robots_known={"https://a.com": FREE})
-    assert not web.errands.open_robots
+    assert not web.requests.open_robots
     assert [fetch.url for fetch in web.due()] == ["https://a.com/0"]
 
 
@@ -47,12 +47,12 @@ def test_each_origin_of_a_host_has_its_own():
     web.offer("https://a.com/1", "http://a.com/2")
     web.place("a.com")
     web.after(1)
-    assert web.errands.take().read_robots == ["https://a.com"]
+    assert web.requests.take().read_robots == ["https://a.com"]
     web.learn(robots_known={"https://a.com": FREE})
     (fetch,) = web.due()
     web.done(fetch)
     assert web.after(1) == []
-    assert web.errands.take().read_robots == ["http://a.com"]
+    assert web.requests.take().read_robots == ["http://a.com"]
 
 
 def test_refused_links_are_errors_of_class_robots_and_cost_no_time():
@@ -71,7 +71,7 @@ def test_an_expired_robots_txt_is_looked_for_again_before_the_next_page():
     (first,) = web.after(1)
     web.done(first)
     assert web.after(10) == []
-    assert web.errands.take().read_robots == ["https://a.com"]
+    assert web.requests.take().read_robots == ["https://a.com"]
     web.learn(robots_known={"https://a.com": known("User-agent: *\nDisallow: /1")})
     assert [fetch.url for fetch in web.due()] == ["https://a.com/2"]
 
@@ -94,17 +94,17 @@ def test_a_redirect_is_an_ordinary_request_to_its_own_host():
     web.after(1)
     fetch = begin(web)
     web.done(fetch, status=301, location="https://www.a.com/robots.txt")
-    assert web.errands.take().open_robots == {"https://a.com": "https://www.a.com/robots.txt"}
+    assert web.requests.take().open_robots == {"https://a.com": "https://www.a.com/robots.txt"}
     web.learn(robots_opened={"https://a.com": link(900, "https://www.a.com/robots.txt", claim=2)})
-    errands = web.errands.take()
-    assert errands.resolve == ["www.a.com"]
-    assert errands.read_robots == ["https://www.a.com"], "it may have a Crawl-delay of its own"
+    requests = web.requests.take()
+    assert requests.resolve == ["www.a.com"]
+    assert requests.read_robots == ["https://www.a.com"], "it may have a Crawl-delay of its own"
     web.place("www.a.com", "192.0.2.7")
     web.learn(robots_unknown=["https://www.a.com"])
     (hop,) = web.due()
     assert (hop.ip, hop.url) == ("192.0.2.7", "https://www.a.com/robots.txt")
     web.done(hop, claim=2)
-    assert web.errands.take().settle_robots == {"https://a.com": RobotsAnswer(200, 0)}
+    assert web.requests.take().settle_robots == {"https://a.com": RobotsAnswer(200, 0)}
 
 
 def test_relative_redirects_are_followed_and_nonsense_is_not():
@@ -113,11 +113,11 @@ def test_relative_redirects_are_followed_and_nonsense_is_not():
     web.after(1)
     fetch = begin(web)
     web.done(fetch, status=302, location="/other.txt")
-    assert web.errands.take().open_robots == {"https://a.com": "https://a.com/other.txt"}
+    assert web.requests.take().open_robots == {"https://a.com": "https://a.com/other.txt"}
     web.learn(robots_opened={"https://a.com": link(900, "https://a.com/other.txt", claim=2)})
     (hop,) = web.after(1)
     web.done(hop, status=302, location="mailto:nobody", claim=2)
-    assert web.errands.take().settle_robots == {"https://a.com": RobotsAnswer(302, 0)}
+    assert web.requests.take().settle_robots == {"https://a.com": RobotsAnswer(302, 0)}
 
 
 def test_the_sixth_redirect_is_not_followed():
@@ -127,11 +127,11 @@ def test_the_sixth_redirect_is_not_followed():
     fetch = begin(web)
     for hop in range(5):
         web.done(fetch, status=301, location="/robots.txt", claim=hop + 1)
-        assert list(web.errands.take().open_robots) == ["https://a.com"]
+        assert list(web.requests.take().open_robots) == ["https://a.com"]
         web.learn(robots_opened={"https://a.com": link(900, "https://a.com/robots.txt", claim=hop + 2)})
         (fetch,) = web.after(1)
     web.done(fetch, status=301, location="/robots.txt", claim=6)
-    assert web.errands.take().settle_robots == {"https://a.com": RobotsAnswer(301, 0)}
+    assert web.requests.take().settle_robots == {"https://a.com": RobotsAnswer(301, 0)}
 
 
 def test_all_queues_waiting_for_one_host_without_a_queue_is_no_deadlock():
@@ -140,7 +140,7 @@ def test_all_queues_waiting_for_one_host_without_a_queue_is_no_deadlock():
     web.after(1)
     fetch = begin(web)
     web.done(fetch, status=301, location="https://b.com/robots.txt")
-    web.errands.take()
+    web.requests.take()
     web.learn(robots_opened={"https://a.com": link(900, "https://b.com/robots.txt", claim=2)})
     web.place("b.com", "192.0.2.7")
     web.learn(robots_unknown=["https://b.com"])
@@ -156,18 +156,18 @@ def test_without_any_answer_the_search_ends_as_unreachable():
     web.after(1)
     fetch = begin(web)
     web.done(fetch, is_stored=False)
-    errands = web.errands.take()
-    assert errands.settle_robots == {"https://a.com": RobotsAnswer(0, 0)}
-    assert errands.lose == [], "nobody counts the losses of a robots.txt"
+    requests = web.requests.take()
+    assert requests.settle_robots == {"https://a.com": RobotsAnswer(0, 0)}
+    assert requests.lose == [], "nobody counts the losses of a robots.txt"
 
 
 def test_while_another_url_server_fetches_it_links_are_given_back():
     web = Driven()
     web.host("a.com", pages=2, robots=None)
     web.after(1)
-    web.errands.take()
+    web.requests.take()
     web.learn(robots_unknown=["https://a.com"])
-    web.errands.take()
+    web.requests.take()
     web.learn(robots_busy=["https://a.com"])
-    assert web.errands.release == [1, 2]
-    assert web.errands.defer["a.com"] > web.now
+    assert web.requests.release == [1, 2]
+    assert web.requests.defer["a.com"] > web.now

@@ -9,13 +9,13 @@ from itertools import pairwise
 import pytest
 
 from support.raw_spider import RawSpider, all_ended, links, quick_settings, running, until
-from weft.config import host_and_port
-from weft.config import TextTable
+from weft.config import TextTable, host_and_port
 from weft.errors import MgmtUnavailable, TransitionRefused
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NodeState, NodeType
+from weft.model.site import Site, SiteSettings
 from weft.roles.listener import open_listener
-from weft.urlserver.asking import NoUrlServer, ask_host, serve_questions
+from weft.urlserver.view.questions import NoUrlServer, ask_host, serve_questions
 
 PAGES = [f"https://h{host}.test/{page}" for host in range(6) for page in range(3)]
 
@@ -163,9 +163,9 @@ class StubbornMgmt(MemoryMgmt):
         self._refuse("claim")
         return super().claim(crawler, limit, reject)
 
-    def linger(self, crawler):
-        self._refuse("linger")
-        return super().linger(crawler)
+    def seal_finished(self, crawler):
+        self._refuse("seal_finished")
+        return super().seal_finished(crawler)
 
     def tell(self, lease, state):
         self._refuse("tell")
@@ -184,11 +184,11 @@ def test_refused_calls_are_logged_and_nothing_spins(caplog):
         async with running(quick_settings(spider, urlserver__req_host_per_sec=4.0), mgmt):
             await until(lambda: len(spider.pages) > 3)
             node = mgmt.nodes()[0].id
-            mgmt.refused = frozenset({"claim", "linger", "tell", "own_slots"})
+            mgmt.refused = frozenset({"claim", "seal_finished", "tell", "own_slots"})
             mgmt.ask(node, NodeState.PAUSED)
             await until(lambda: all(f"refused call={call}" in caplog.text for call in ("tell", "own_slots")))
             mgmt.ask(node, NodeState.ONLINE)
-            await until(lambda: all(f"refused call={call}" in caplog.text for call in ("claim", "linger")))
+            await until(lambda: all(f"refused call={call}" in caplog.text for call in ("claim", "seal_finished")))
             mgmt.refused = frozenset()
             await until(all_ended(mgmt))
         await spider.close()
@@ -336,7 +336,7 @@ def test_a_part_is_not_given_up_while_a_request_is_under_way_to_it():
 def _owned(server) -> int:
     if server.tasks is None:
         return 0
-    addresses = server.tasks.frontier.registry.addresses
+    addresses = server.tasks.frontier.registry.ips
     return sum(addresses.owns_part(part) for part in range(256))
 
 
@@ -410,6 +410,34 @@ def test_questions_need_the_token():
                 with pytest.raises(NoUrlServer, match="wrong token"):
                     await asyncio.to_thread(ask_host, wrong, "a.com", "")
                 answering.close()
+        await spider.close()
+
+    asyncio.run(story())
+
+
+def test_a_delay_that_a_user_sets_reaches_hosts_that_are_known(monkeypatch):
+    for module in ("refill", "site_cache"):
+        monkeypatch.setattr(f"weft.urlserver.{module}.SITES_AGE", 20)
+
+    held: list = []
+
+    async def act(spider, fetch, writer) -> None:
+        if fetch.url.endswith("robots.txt"):
+            await spider.answer(fetch, writer)
+        else:
+            held.append(fetch)
+
+    async def story() -> None:
+        mgmt = MemoryMgmt()
+        mgmt.add(links("https://a.test/1"))
+        spider = await RawSpider(mgmt, act).open()
+        async with running(quick_settings(spider, urlserver__drain=0.1), mgmt) as server:
+            await until(lambda: held)
+            host = server.tasks.frontier.registry.hosts["a.test"]
+            mgmt.set_sites([Site(name="a.test", settings=SiteSettings(delay=3600))])
+            await until(lambda: host.delay == 3_600_000)
+            mgmt.set_sites([Site(name="a.test")])
+            await until(lambda: host.delay == 0)
         await spider.close()
 
     asyncio.run(story())

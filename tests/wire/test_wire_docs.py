@@ -55,7 +55,8 @@ def test_requests_are_written_and_read_as_printed() -> None:
 
 def test_replies_are_written_and_read_as_printed() -> None:
     rows = rows_under("| line | TRANS_ID | meaning |")
-    for (line, trans_id, _), kind in zip(rows, (Working, Done), strict=True):
+    kinds: tuple[type[Working | Done], ...] = (Working, Done)
+    for (line, trans_id, _), kind in zip(rows, kinds, strict=True):
         assert encode_reply(kind(TransId(trans_id))) == f"{line}\n".encode()
         assert decode_reply(line.encode()) == kind(TransId(trans_id))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from weft.errors import NotKnown
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import Node, NodeState
 
 
-def ask_nodes(mgmt: Mgmt, address: str, state: NodeState) -> list[Node]:
+def ask_nodes(mgmt: OperatorCalls, address: str, state: NodeState) -> list[Node]:
     """Ask whoever is at an address to be in a state; returns these nodes as they are now. Raises NotKnown."""
     found = [node for node in mgmt.nodes() if node.address == address]
     if not found:

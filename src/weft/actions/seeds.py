@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import NewLink
 from weft.model.host import web_host_of
 from weft.model.site import ANYWHERE, Site
@@ -21,7 +21,7 @@ _SEEDS: Final = 100
 class SeedAdder:
     """Takes any number of URLs, adds them in groups, and counts. Nothing is certain before `finish`."""
 
-    def __init__(self, mgmt: Mgmt, rules: UrlRules, scope: str) -> None:
+    def __init__(self, mgmt: OperatorCalls, rules: UrlRules, scope: str) -> None:
         """`scope` is what may be crawled from the seeds: their `hosts`, their `domains`, or `any` domain."""
         self._mgmt, self._rules, self._scope = mgmt, rules, scope
         self._sites = {site.name: site for site in mgmt.sites()}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import OperatorCalls
 from weft.model.site import Site
 
 
@@ -24,7 +24,7 @@ class SiteChange:
         return self != SiteChange()
 
 
-def change_site(mgmt: Mgmt, name: str, change: SiteChange) -> Site:
+def change_site(mgmt: OperatorCalls, name: str, change: SiteChange) -> Site:
     """Change a site, or make one of this name. Raises UsageError for a setting that cannot be; then nothing changes."""
     site = next((site for site in mgmt.sites() if site.name == name), Site(name=name))
     settings = site.settings

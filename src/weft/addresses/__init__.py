@@ -1,1 +1,1 @@
-"""Where hosts live: names to IP addresses, and which addresses are not ours to ask."""
+"""Host names to IP addresses, and which addresses weft must not connect to."""

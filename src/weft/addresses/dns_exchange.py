@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
-from weft.addresses.dns_message import Message, NotDns, Question, RecordType, ResponseCode, decode, is_answer
+from weft.addresses.dns_message import DnsMessage, DnsQuestion, NotDns, RecordType, ResponseCode, decode, is_answer
 from weft.errors import WeftError
 
 Server = tuple[str, int]
@@ -22,7 +22,7 @@ _LARGEST_DATAGRAM: Final = 65_535
 _ROUNDS: Final = 3
 """Times that a question is sent to a server that stays silent."""
 _MOST_STRAYS: Final = 32
-"""Datagrams beside the answer that are looked at: reading on and on would hold up everything else."""
+"""Datagrams other than the answer that are looked at: reading on and on would hold up everything else."""
 _NAMESERVER: Final = re.compile(r"\s*nameserver\s+\S")
 _USABLE: Final = (ResponseCode.NOERROR, ResponseCode.NXDOMAIN)
 
@@ -38,9 +38,9 @@ class NameServers:
         self._servers = list(servers)
         self._patience = timeout / _ROUNDS / max(1, len(self._servers))
 
-    async def ask(self, name: str, type_: RecordType) -> Message:
-        """What the first server that can says; NotDns if the name cannot be asked for."""
-        question = Question(0, name, type_)
+    async def ask(self, name: str, type_: RecordType) -> DnsMessage:
+        """The answer of the first server that has one; NotDns if the name cannot be asked for."""
+        question = DnsQuestion(0, name, type_)
         question.encode()
         waiting, problem = list(self._servers), "there is no name server to ask"
         for server in waiting * _ROUNDS:
@@ -57,7 +57,7 @@ class NameServers:
             self._put_last(server)
         raise NoAnswer(f"{name}: {problem}")
 
-    async def _ask(self, server: Server, question: Question) -> Message:
+    async def _ask(self, server: Server, question: DnsQuestion) -> DnsMessage:
         async with asyncio.timeout(self._patience):
             message = decode(await _over_udp(server, question))
             if message.is_truncated:
@@ -90,7 +90,7 @@ def _is_address(text: str) -> bool:
     return True
 
 
-async def _over_udp(server: Server, question: Question) -> bytes:
+async def _over_udp(server: Server, question: DnsQuestion) -> bytes:
     loop = asyncio.get_running_loop()
     family = socket.AF_INET6 if ":" in server[0] else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as connection:
@@ -104,7 +104,7 @@ async def _over_udp(server: Server, question: Question) -> bytes:
     raise NoAnswer(f"name server {server[0]} answered other questions")
 
 
-async def _over_tcp(server: Server, question: Question) -> bytes:
+async def _over_tcp(server: Server, question: DnsQuestion) -> bytes:
     reader, writer = await asyncio.open_connection(*server)
     try:
         message = question.encode()
@@ -119,7 +119,7 @@ async def _over_tcp(server: Server, question: Question) -> bytes:
     return data
 
 
-def _code(message: Message) -> str:
+def _code(message: DnsMessage) -> str:
     if message.is_truncated:
         return "in parts"
     return ResponseCode(message.code).name if message.code in list(ResponseCode) else f"with code {message.code}"

@@ -35,7 +35,7 @@ class ResponseCode(IntEnum):
     NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED = range(6)
 
 
-class Question(NamedTuple):
+class DnsQuestion(NamedTuple):
     id: int
     name: str
     type: RecordType
@@ -46,7 +46,7 @@ class Question(NamedTuple):
         return header + _encoded_name(self.name) + _QUESTION.pack(self.type, _INTERNET)
 
 
-class Record(NamedTuple):
+class DnsRecord(NamedTuple):
     name: str
     type: int
     ttl: int
@@ -54,14 +54,14 @@ class Record(NamedTuple):
     """An address, the name that a CNAME leads to, or the negative TTL of a SOA."""
 
 
-class Message(NamedTuple):
+class DnsMessage(NamedTuple):
     code: int
     is_truncated: bool
-    answers: list[Record]
-    authorities: list[Record]
+    answers: list[DnsRecord]
+    authorities: list[DnsRecord]
 
 
-def is_answer(data: bytes, question: Question) -> bool:
+def is_answer(data: bytes, question: DnsQuestion) -> bool:
     """Tell whether these bytes claim to answer this very question; anything else on the socket is not for us."""
     try:
         id_, flags, questions = _HEADER.unpack_from(data)[:3]
@@ -76,12 +76,12 @@ def is_answer(data: bytes, question: Question) -> bool:
         return False
 
 
-def decode(data: bytes) -> Message:
+def decode(data: bytes) -> DnsMessage:
     """Read an answer; NotDns if it is damaged. Of a truncated one only that it is counts."""
     try:
         _, flags, questions, answers, authorities, _ = _HEADER.unpack_from(data)
         if flags & _TRUNCATED:
-            return Message(flags & 0x000F, True, [], [])
+            return DnsMessage(flags & 0x000F, True, [], [])
         at = _HEADER.size
         for _ in range(questions):
             at = _name(data, at)[1] + _QUESTION.size
@@ -89,10 +89,10 @@ def decode(data: bytes) -> Message:
         about, _ = _records(data, at, authorities)
     except struct.error as error:
         raise NotDns("the message ends early") from error
-    return Message(flags & 0x000F, False, found, about)
+    return DnsMessage(flags & 0x000F, False, found, about)
 
 
-def _records(data: bytes, at: int, count: int) -> tuple[list[Record], int]:
+def _records(data: bytes, at: int, count: int) -> tuple[list[DnsRecord], int]:
     """The records of one section that concern us, and where the next section begins."""
     found = []
     for _ in range(count):
@@ -104,7 +104,7 @@ def _records(data: bytes, at: int, count: int) -> tuple[list[Record], int]:
         value = _value(data, at, size, type_) if class_ == _INTERNET else None
         if value is not None:
             # A time of more than 2^31 seconds is none (RFC 2181, 8).
-            found.append(Record(name, type_, ttl if ttl < 2**31 else 0, value))
+            found.append(DnsRecord(name, type_, ttl if ttl < 2**31 else 0, value))
         at += size
     return found, at
 

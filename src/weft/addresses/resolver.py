@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Mapping
 from enum import StrEnum
 from ipaddress import ip_address
 from typing import Self
 
 import msgspec
 
-from weft.addresses.dns_answer import Answer, addresses_of
+from weft.addresses.address_rules import AddressRules, ip_key
+from weft.addresses.dns_answer import DnsAnswer, addresses_of
 from weft.addresses.dns_exchange import NameServers, NoAnswer, system_servers
 from weft.addresses.dns_message import NotDns
-from weft.addresses.ip_key import ip_key
-from weft.addresses.rules import AddressRules
-from weft.addresses.static_hosts import StaticHosts
 from weft.clock import Clock
 from weft.config.sections import UrlserverSettings
 from weft.config.text_forms import dns_server
@@ -29,7 +28,7 @@ class Failure(StrEnum):
     UNKNOWN = "unknown"
     """The DNS says that there is none."""
     UNANSWERED = "unanswered"
-    """The DNS said nothing; it may next time."""
+    """The DNS gave no answer; it may next time."""
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -40,6 +39,24 @@ class Resolved(msgspec.Struct, frozen=True):
     expires: int
     reason: str = ""
     failure: Failure | None = None
+
+
+class StaticHosts:
+    """Addresses that the settings give for host names, so that no name server is asked for them.
+
+    `*.example.com` is for every name below example.com that has no closer entry.
+    """
+
+    def __init__(self, table: Mapping[str, str]) -> None:
+        self._names = dict(table)
+
+    def find(self, host: str) -> str | None:
+        found = self._names.get(host)
+        rest = host
+        while found is None and rest:
+            rest = rest.partition(".")[2]
+            found = self._names.get(f"*.{rest}")
+        return found
 
 
 class Resolver:
@@ -107,7 +124,7 @@ class Resolver:
         self._remember(host, found)
         return found
 
-    def _read(self, host: str, answer: Answer) -> Resolved:
+    def _read(self, host: str, answer: DnsAnswer) -> Resolved:
         settings = self._settings
         if answer.addresses:
             return self._judged(answer.addresses, min(answer.ttl or 0, settings.dns_ttl_max))

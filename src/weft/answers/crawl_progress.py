@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weft.answers.disk import Disk, look_at_disk
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import Counts
 from weft.roles.status_file import last_status, read_status
 
@@ -23,7 +23,7 @@ _SUMMED: Final = ("pages", "links", "discovered", "results")
 class CrawlProgress:
     """What is known of a running crawl."""
 
-    mgmt: Mgmt
+    mgmt: OperatorCalls
     home: Path
     archive: Path
     least_free: int

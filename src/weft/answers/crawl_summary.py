@@ -10,7 +10,7 @@ import msgspec
 from weft.answers.crawl_progress import CrawlProgress
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.scope import Scope
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import LinkFacts, LinkState
 from weft.model.fetch_error import FetchError
 from weft.model.url import UrlRefused, identity_of
@@ -46,7 +46,9 @@ class CrawlSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Seeds that were not looked at, because there are so many."""
 
 
-def crawl_summary(progress: CrawlProgress, mgmt: Mgmt, reason: str, settings: DispatcherSettings) -> CrawlSummary:
+def crawl_summary(
+    progress: CrawlProgress, mgmt: OperatorCalls, reason: str, settings: DispatcherSettings
+) -> CrawlSummary:
     counts = progress.counts
     seeds = [seed for site in mgmt.sites() if not site.is_excluded for seed in site.seeds]
     return CrawlSummary(
@@ -64,7 +66,7 @@ def crawl_summary(progress: CrawlProgress, mgmt: Mgmt, reason: str, settings: Di
     )
 
 
-def _seeds_without_a_page(mgmt: Mgmt, settings: DispatcherSettings, seeds: list[str]) -> list[SeedProblem]:
+def _seeds_without_a_page(mgmt: OperatorCalls, settings: DispatcherSettings, seeds: list[str]) -> list[SeedProblem]:
     scope = Scope(mgmt.sites(), settings)
     uris = [identity_of(seed).uri for seed in seeds]
     found = mgmt.known(uris)
@@ -72,7 +74,7 @@ def _seeds_without_a_page(mgmt: Mgmt, settings: DispatcherSettings, seeds: list[
     return [SeedProblem(seed, problem) for seed, problem in zip(seeds, problems, strict=True) if problem]
 
 
-def _problem(mgmt: Mgmt, scope: Scope, link: LinkFacts | None) -> str:
+def _problem(mgmt: OperatorCalls, scope: Scope, link: LinkFacts | None) -> str:
     if link is None or link.state in (LinkState.PENDING, LinkState.CRAWLING):
         return "" if link is not None and link.status else "not fetched yet"
     if link.error == FetchError.ROBOTS:
@@ -84,7 +86,7 @@ def _problem(mgmt: Mgmt, scope: Scope, link: LinkFacts | None) -> str:
     return f"status {link.status}{_leads(scope, link.location)}"
 
 
-def _robots_problem(mgmt: Mgmt, url: str) -> str:
+def _robots_problem(mgmt: OperatorCalls, url: str) -> str:
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc}"
     known = mgmt.robots([origin]).get(origin)

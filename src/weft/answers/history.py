@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from weft.answers.objects import ChangeItem, moment
 from weft.answers.paging import Page, page
-from weft.linkindex.changes import BLOCK, NAMES, Block, Change, read_block, read_target_block
+from weft.linkindex.changes import BLOCK, NAMES, HistoryBlock, ReferenceChange, read_block, read_target_block
 from weft.store.api import Reader
 from weft.store.tables import Table
 
@@ -25,13 +25,13 @@ def domain_history(
 
 class _Entry(NamedTuple):
     key: bytes
-    change: Change
+    change: ReferenceChange
 
 
 def _history(
     reader: Reader,
     row: bytes,
-    read: Callable[[bytes], Block],
+    read: Callable[[bytes], HistoryBlock],
     since: int | None,
     limit: int,
     cursor: str | None,
@@ -51,7 +51,7 @@ def _history(
 
 
 def _entries(
-    name: bytes, changes: list[Change], start: bytes | None, since: int | None, *, reverse: bool
+    name: bytes, changes: list[ReferenceChange], start: bytes | None, since: int | None, *, reverse: bool
 ) -> Iterator[_Entry]:
     numbers = range(len(changes) - 1, -1, -1) if reverse else range(len(changes))
     for number in numbers:
@@ -61,7 +61,7 @@ def _entries(
             yield _Entry(key, changes[number])
 
 
-def _item(change: Change) -> ChangeItem:
+def _item(change: ReferenceChange) -> ChangeItem:
     return ChangeItem(
         at=moment(change.at),
         change=NAMES[change.step],

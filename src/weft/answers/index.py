@@ -27,7 +27,7 @@ from weft.answers.paging import Page
 from weft.answers.paging import page as paged
 from weft.answers.references import inlinks, outlinks
 from weft.answers.view import View, guessed_url
-from weft.dispatcher.records import LinkRecord, Place, decode_record, link_column
+from weft.dispatcher.link_records import LinkPhase, LinkRecord, decode_record, link_column
 from weft.errors import NotKnown, UsageError
 from weft.linkindex import keys
 from weft.linkindex.changes import baseline
@@ -146,7 +146,7 @@ class Index:
             fetched=moment(Version.decode(seen).fetched) if seen else None,
             title=record.title if record else None,
             outlinkcount=record.outlinkcount if record else None,
-            next_due=moment(link.due) if link and link.place is Place.DUE else None,
+            next_due=moment(link.due) if link and link.phase is LinkPhase.DUE else None,
             counting=self._view.counting,
             near=near_items(self._view, page.uri) if info.docs else [],
         )

@@ -7,8 +7,8 @@ from typing import Final
 
 from weft.answers.objects import FoldedItem, NearItem, TopItem
 from weft.answers.view import View
-from weft.dispatcher.records import decode_record, link_column
-from weft.linkindex.near import folded, near_pages
+from weft.dispatcher.link_records import decode_record, link_column
+from weft.linkindex.near_duplicates import folded, near_pages
 from weft.model.domain import reversed_domain
 from weft.model.url import Uri, domain_of
 from weft.store.tables import Table

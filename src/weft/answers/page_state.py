@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.dispatcher.records import LinkRecord, Place
+from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.model.page_state import PageState
 
 _GONE = (404, 410)
@@ -14,7 +14,7 @@ def state_of(record: LinkRecord | None, *, is_loaded: bool, is_deleted: bool) ->
         return PageState.PAGE
     if record is None:
         return PageState.GONE if is_deleted else PageState.NOT_FETCHED
-    if record.place is Place.HIDDEN:
+    if record.phase is LinkPhase.HIDDEN:
         return PageState.REFUSED
     if record.failures:
         return PageState.FAILING

@@ -8,7 +8,7 @@ import msgspec
 
 from weft.answers.disk import look_at_disk
 from weft.config import Settings
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import Health, Node, NodeState, NodeType
 from weft.roles.status_file import last_status, read_status
 
@@ -59,7 +59,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     index: IndexFigures
 
 
-def status(mgmt: Mgmt, home: Path, settings: Settings) -> Status:
+def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
     counts, nodes, index = mgmt.counts(), mgmt.nodes(), last_status(home, "index") or {}
     disk = look_at_disk(home / settings.spider.warc_dir, settings.spider.min_free)
     running = [role for role in ("index", "urlserver") if read_status(home, role)]

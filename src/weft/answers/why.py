@@ -11,11 +11,11 @@ from weft.answers.host_now import HostNow, HostSilent, host_now
 from weft.answers.objects import moment
 from weft.config import Settings
 from weft.config.settings import product_token
-from weft.dispatcher import entered
 from weft.dispatcher.budgets import Budgets
-from weft.dispatcher.records import LinkRecord, decode_record, link_column
+from weft.dispatcher.domain_limit import domain_limit_refusal
+from weft.dispatcher.link_records import LinkRecord, decode_record, link_column
 from weft.dispatcher.scope import Scope
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import LinkFacts
 from weft.model.domain import reversed_domain
 from weft.model.refusal import Refusal
@@ -24,7 +24,7 @@ from weft.model.url import PageUrl, Uri, UrlRules, domain_of
 from weft.robots.policy import policy
 from weft.store.api import Reader
 from weft.store.tables import Table
-from weft.urlserver.sitemaps import sitemaps_of
+from weft.urlserver.robots_sitemaps import sitemaps_of
 
 MOST_HOPS: Final = 10
 """Redirects of a chain that are shown."""
@@ -92,13 +92,13 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     host: HostNow | HostSilent
 
 
-def why(reader: Reader, mgmt: Mgmt, settings: Settings, rules: UrlRules, page: PageUrl) -> Why:
+def why(reader: Reader, mgmt: OperatorCalls, settings: Settings, rules: UrlRules, page: PageUrl) -> Why:
     record = _record(reader, page)
     link = mgmt.known([page.uri]).get(page.uri)
     scope = Scope(mgmt.sites(), settings.dispatcher)
     verdict = scope.judge(page, record.depth if record else 0)
     is_known = record is not None or link is not None
-    not_entered = None if is_known else entered.refusal(reader, scope, page, settings.dispatcher.max_domains)
+    not_entered = None if is_known else domain_limit_refusal(reader, scope, page, settings.dispatcher.max_domains)
     url = record.url if record else link.url if link else page.url
     return Why(
         url=url,
@@ -141,7 +141,7 @@ def _history(record: LinkRecord) -> LinkHistory:
         return moment(at) if at else ""
 
     return LinkHistory(
-        place=record.place.value,
+        place=record.phase.value,
         depth=record.depth,
         discovered=told(record.discovered),
         fetched=told(record.fetched),
@@ -170,7 +170,7 @@ def _chain(reader: Reader, page: PageUrl, record: LinkRecord | None) -> list[Hop
     return hops
 
 
-def _robots(mgmt: Mgmt, settings: Settings, url: str) -> RobotsNow | None:
+def _robots(mgmt: OperatorCalls, settings: Settings, url: str) -> RobotsNow | None:
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc}"
     known = mgmt.robots([origin]).get(origin)
@@ -184,7 +184,7 @@ def _robots(mgmt: Mgmt, settings: Settings, url: str) -> RobotsNow | None:
     )
 
 
-def _sitemap_of(mgmt: Mgmt, settings: Settings, rules: UrlRules, page: PageUrl) -> str | None:
+def _sitemap_of(mgmt: OperatorCalls, settings: Settings, rules: UrlRules, page: PageUrl) -> str | None:
     """The origin whose robots.txt names this URL as a sitemap: its own host's, or that of the domain's first hosts."""
     hosts = dict.fromkeys([urlsplit(page.url).netloc, page.domain, f"www.{page.domain}"])
     found = mgmt.robots([f"{scheme}://{host}" for host in hosts for scheme in ("https", "http")])

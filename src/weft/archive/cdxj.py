@@ -1,4 +1,4 @@
-"""The index beside a finished WARC file: one sorted line for each response, as replay tools read it."""
+"""The index file of a finished WARC file: one sorted line for each response, as replay tools read it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Capture(NamedTuple):
     """Base32 of the payload's SHA-1; empty where there is none."""
 
 
-class Position(NamedTuple):
+class RecordPosition(NamedTuple):
     file: str
     offset: int
     length: int
 
 
-def line(capture: Capture, position: Position) -> bytes:
+def line(capture: Capture, position: RecordPosition) -> bytes:
     fields = {
         "url": capture.url,
         "mime": capture.mime or "unk",
@@ -46,7 +46,7 @@ def line(capture: Capture, position: Position) -> bytes:
     return f"{surt(capture.url)} {capture.timestamp} {json.dumps(fields)}\n".encode()
 
 
-def place_of(index_line: bytes) -> tuple[int, int]:
+def offset_and_length(index_line: bytes) -> tuple[int, int]:
     """Offset and length in a line; ValueError when it is none."""
     fields = json.loads(index_line[index_line.index(b"{") :])
     return int(fields["offset"]), int(fields["length"])

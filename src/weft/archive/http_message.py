@@ -1,4 +1,4 @@
-"""A response as it came over the wire: status, header fields, payload."""
+"""A response as it came over the wire: status, header fields, and the payload without its chunked coding."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from mmap import mmap
 from typing import Final
 
-from weft.archive.chunked import dechunked
+MOST_CHUNKS: Final = 100_000
+"""Chunks of one byte would cost a hundred times the work of the bytes themselves."""
 
+_CHUNK_LINE: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[^\n]{0,16384}\n")
 _STATUS: Final = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})")
-_GOES_ON: Final = re.compile(rb"\r?\n[ \t]+")
+_FOLDED: Final = re.compile(rb"\r?\n[ \t]+")
 _END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class HttpHead:
     """Status line and header fields; names are lower case, values latin-1."""
 
     status: int
@@ -41,13 +43,21 @@ class Head:
         return self.joined("content-encoding")
 
 
-def parse_head(raw: bytes) -> Head:
-    """Read a header block; lines that are no field are left out, a line that goes on with space is joined."""
+def parse_head(raw: bytes) -> HttpHead:
+    """Read a header block; lines that are no field are left out, a folded line is joined."""
     status = _STATUS.match(raw)
-    lines = _GOES_ON.sub(b" ", raw).decode("latin-1").split("\n")[1:]
+    lines = _FOLDED.sub(b" ", raw).decode("latin-1").split("\n")[1:]
     parts = [line.partition(":") for line in lines]
     fields = tuple([(name.strip().lower(), value.strip()) for name, colon, value in parts if colon])
-    return Head(int(status[1]) if status else 0, fields)
+    return HttpHead(int(status[1]) if status else 0, fields)
+
+
+def text_of(value: str) -> str:
+    """A header value as its server meant it: it is read as latin-1, but servers write UTF-8, as browsers expect."""
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeError:
+        return value
 
 
 def split_head(block: bytes) -> tuple[bytes, bytes]:
@@ -57,6 +67,23 @@ def split_head(block: bytes) -> tuple[bytes, bytes]:
     return block[:at], block[at:]
 
 
-def payload_of(head: Head, body: bytes | mmap) -> bytes | mmap:
+def payload_of(head: HttpHead, body: bytes | mmap) -> bytes | mmap:
     """The body without its transfer coding, still in its content encoding."""
     return dechunked(body) if head.is_chunked else body
+
+
+def dechunked(raw: bytes | mmap) -> bytes:
+    """The payload of a chunked body (RFC 9112, section 7.1), up to where the body ends or breaks the form."""
+    parts, at = [], 0
+    for _ in range(MOST_CHUNKS):
+        line = _CHUNK_LINE.match(raw, at)
+        if line is None:
+            break
+        size = int(line[1], 16)
+        if size == 0:
+            break
+        begin = line.end()
+        parts.append(raw[begin : begin + size])
+        at = begin + size
+        at += 2 if raw[at : at + 2] == b"\r\n" else 1
+    return b"".join(parts)

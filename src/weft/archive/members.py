@@ -8,7 +8,7 @@ from typing import BinaryIO, Final
 
 from isal import isal_zlib
 
-from weft.archive.faults import GzipError
+from weft.archive.archive_errors import GzipError
 
 _READ: Final = 256 << 10
 _MAGIC: Final = b"\x1f\x8b\x08"

@@ -32,7 +32,7 @@ class WarcFile:
         self._index = cdxj.part_of(path).open("ab")
         self.append([beginning])
 
-    def append(self, pieces: Iterable[bytes]) -> cdxj.Position:
+    def append(self, pieces: Iterable[bytes]) -> cdxj.RecordPosition:
         """Add one member at the end."""
         offset = self.size
         for piece in pieces:
@@ -41,7 +41,7 @@ class WarcFile:
             if self.size - self._written > _BUFFER:
                 self._flush()
         self.records += 1
-        return cdxj.Position(self.path.name, offset, self.size - offset)
+        return cdxj.RecordPosition(self.path.name, offset, self.size - offset)
 
     def add_line(self, line: bytes) -> None:
         self._lines.append(line)
@@ -60,7 +60,7 @@ class WarcFile:
         self._lines.clear()
 
     def finish(self) -> None:
-        """Write the index beside the file and close it."""
+        """Write the index next to the file and close it."""
         self.sync()
         self._index.close()
         part = cdxj.part_of(self.path)

@@ -49,12 +49,12 @@ def verify(context: click.Context, with_archive: bool, as_json: bool) -> None:
 
 
 def _compared_with_archive(invocation: Invocation, reader: Reader) -> ArchiveVerification:
-    from weft.index.archived import reading_again
+    from weft.index.archive_reader import archive_reader_pool
     from weft.index.verify_archive import verify_archive
 
     settings = invocation.load().settings
     archive = invocation.home.path / settings.spider.warc_dir
-    with reading_again(settings, rules_of(settings), archive) as read_again:
+    with archive_reader_pool(settings, rules_of(settings), archive) as read_again:
         return verify_archive(reader, read_again, lines_now_and_then())
 
 

@@ -17,7 +17,7 @@ from weft.errors import UsageError
 if TYPE_CHECKING:
     from weft.answers.crawl_progress import CrawlProgress
     from weft.cli.dashboard import View
-    from weft.supervisor.child import Role
+    from weft.supervisor.role_process import RoleCommand
 
 _LOOK_EVERY = 0.5
 
@@ -53,11 +53,11 @@ def crawl(
 
     Run it again to resume. Ctrl-C finishes running fetches and stops; a second Ctrl-C stops at once.
     """
-    from weft.supervisor.roles import all_roles
+    from weft.supervisor.role_commands import role_commands
 
     invocation = context.ensure_object(Invocation)
     _prepare(invocation, urls, scope)
-    roles = all_roles(invocation.home.path.resolve(), invocation.sets, spiders, again)
+    roles = role_commands(invocation.home.path.resolve(), invocation.sets, spiders, again)
     reason = _run(invocation, roles, Goal(pages, seconds), is_endless=False)
     context.exit(130 if reason == "interrupted" else 0)
 
@@ -67,10 +67,10 @@ def crawl(
 @click.pass_obj
 def up(invocation: Invocation, spiders: int) -> None:
     """Crawl continuously and refetch pages when they are due, until Ctrl-C."""
-    from weft.supervisor.roles import all_roles
+    from weft.supervisor.role_commands import role_commands
 
     _prepare(invocation, (), "hosts")
-    roles = all_roles(invocation.home.path.resolve(), invocation.sets, spiders)
+    roles = role_commands(invocation.home.path.resolve(), invocation.sets, spiders)
     _run(invocation, roles, Goal(), is_endless=True)
 
 
@@ -99,12 +99,12 @@ def _refuse_a_home_in_use(invocation: Invocation) -> None:
     invocation.writer().close()
 
 
-def _run(invocation: Invocation, roles: list[Role], goal: Goal, *, is_endless: bool) -> str:
+def _run(invocation: Invocation, roles: list[RoleCommand], goal: Goal, *, is_endless: bool) -> str:
     from weft.answers.crawl_progress import CrawlProgress
     from weft.answers.crawl_summary import crawl_summary
     from weft.cli.crawl_summary import summary_lines
     from weft.cli.dashboard import view_for
-    from weft.supervisor.supervise import Supervisor
+    from weft.supervisor.supervisor import Supervisor
 
     home, settings = invocation.home.path.resolve(), invocation.load().settings
     with control_plane(invocation) as mgmt:

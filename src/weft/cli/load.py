@@ -15,15 +15,14 @@ from weft.cli.progress import Progress
 from weft.cli.tables import amount
 from weft.clock import SystemClock
 from weft.errors import UsageError
-from weft.index.importer import LISTED, Importer, Report, Watcher
-from weft.intake.files import Source, expand
-from weft.intake.formats import Format
-from weft.intake.pace import Pace
+from weft.index.importer import LISTED, Importer, ImportPace, ImportReport, ImportWatcher
+from weft.intake.import_source import ImportSource, expand
+from weft.intake.source_format import SourceFormat
 
 if TYPE_CHECKING:
     from weft.config import Settings
     from weft.index.bulk_import import BulkImporter
-    from weft.intake.reading import PageReader
+    from weft.intake.page_reader import PageReader
     from weft.store.api import Store
 
 
@@ -90,10 +89,10 @@ def run(
     context.exit(2 if report.damaged else 0)
 
 
-def _load(invocation: Invocation, sources: list[Source], wishes: Wishes) -> Report:
+def _load(invocation: Invocation, sources: list[ImportSource], wishes: Wishes) -> ImportReport:
     from weft.config import starter
-    from weft.intake.parsers import parsers
-    from weft.intake.reading import PageReader
+    from weft.intake.page_reader import PageReader
+    from weft.intake.parser_pool import parser_pool
     from weft.linkindex.pipeline import LinkIndex
 
     settings = invocation.load().settings
@@ -103,9 +102,9 @@ def _load(invocation: Invocation, sources: list[Source], wishes: Wishes) -> Repo
     pace = None
     if wishes.rate is not None:
         # At this pace a round lasts about a second, so its pages are visible after a second.
-        pace, round_pages = Pace(wishes.rate), min(round_pages, ceil(wishes.rate))
+        pace, round_pages = ImportPace(wishes.rate), min(round_pages, ceil(wishes.rate))
     now = SystemClock().now()
-    with invocation.writer() as store, parsers(settings, rules_of(settings), wishes.workers) as ready:
+    with invocation.writer() as store, parser_pool(settings, rules_of(settings), wishes.workers) as ready:
         reader = PageReader(ready, settings.limits, min(round_pages, wishes.limit or round_pages))
         if _is_bulk(store, sources, wishes, settings):
             return _load_in_bulk(invocation, store, reader, sources, wishes, now)
@@ -114,7 +113,7 @@ def _load(invocation: Invocation, sources: list[Source], wishes: Wishes) -> Repo
     return importer.report
 
 
-def _is_bulk(store: Store, sources: list[Source], wishes: Wishes, settings: Settings) -> bool:
+def _is_bulk(store: Store, sources: list[ImportSource], wishes: Wishes, settings: Settings) -> bool:
     from weft.linkindex.bulk import is_empty
     from weft.store.api import BulkStore
 
@@ -128,8 +127,8 @@ def _is_bulk(store: Store, sources: list[Source], wishes: Wishes, settings: Sett
 
 
 def _load_in_bulk(
-    invocation: Invocation, store: Store, reader: PageReader, sources: list[Source], wishes: Wishes, now: int
-) -> Report:
+    invocation: Invocation, store: Store, reader: PageReader, sources: list[ImportSource], wishes: Wishes, now: int
+) -> ImportReport:
     from weft.index.bulk_import import BulkImporter
     from weft.linkindex.bulk import BulkBuild
     from weft.store.api import BulkStore
@@ -145,13 +144,13 @@ def _load_in_bulk(
     return importer.report
 
 
-def _load_all(importer: Importer | BulkImporter, sources: list[Source], wishes: Wishes) -> None:
+def _load_all(importer: Importer | BulkImporter, sources: list[ImportSource], wishes: Wishes) -> None:
     sizes = [source.size for source in sources]
     with Progress(None if None in sizes else sum(filter(None, sizes))) as progress:
         listing = _Listing(progress)
         for number, source in enumerate(sources):
             done = sum(filter(None, sizes[:number]))
-            watcher = Watcher(progress.following(done), listing.tell)
+            watcher = ImportWatcher(progress.following(done), listing.tell)
             importer.load(source, strict=wishes.strict, most=wishes.limit, watcher=watcher)
             if wishes.limit is not None and importer.report.pages >= wishes.limit:
                 break
@@ -176,7 +175,7 @@ class _Listing:
             self._progress.say(f"skipped {amount(self._told - LISTED, f'more {noun}')}")
 
 
-def _summary(report: Report, sources: list[Source]) -> str:
+def _summary(report: ImportReport, sources: list[ImportSource]) -> str:
     removed = f" ({report.removed:,} deleted)" if report.removed else ""
     parts = [
         f"Imported {amount(report.pages, 'page')}{removed}: {report.changed:,} changed, "
@@ -193,5 +192,5 @@ def _listed(counts: Counter[str]) -> str:
     return f" ({', '.join(f'{count} {what}' for what, count in counts.most_common())})" if counts else ""
 
 
-def _noun(sources: list[Source]) -> str:
-    return "line" if all(source.format is Format.JSONL for source in sources) else "record"
+def _noun(sources: list[ImportSource]) -> str:
+    return "line" if all(source.format is SourceFormat.JSONL for source in sources) else "record"

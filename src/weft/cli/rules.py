@@ -14,7 +14,7 @@ from weft.cli.tables import aligned
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
-    from weft.dispatcher.parameters.listing import Listed
+    from weft.dispatcher.parameters.rule_list import ListedRule
     from weft.model.url import PageUrl
 
 _SHOWN = 12
@@ -43,8 +43,8 @@ def run(invocation: Invocation, domain: str | None, url: str | None, as_json: bo
 
 
 def _list(invocation: Invocation, domain: str | None, as_json: bool) -> None:
-    from weft.dispatcher.parameters.listing import rules_of_domain
-    from weft.dispatcher.records import DOMAIN_ROW
+    from weft.dispatcher.link_records import DOMAIN_ROW
+    from weft.dispatcher.parameters.rule_list import rules_of_domain
     from weft.model.domain import Domain, reversed_domain
     from weft.store.tables import Table
 
@@ -69,17 +69,17 @@ def _list(invocation: Invocation, domain: str | None, as_json: bool) -> None:
         click.echo(f"{len(found) - _SHOWN} more rules; --json shows all.")
 
 
-def _rank(rule: Listed) -> tuple[bool, int, int]:
+def _rank(rule: ListedRule) -> tuple[bool, int, int]:
     """Those that hold, reach furthest and saved most come first."""
     return bool(rule.dropped), _REACHES.index(rule.reach), -rule.saved
 
 
-def _told(rule: Listed) -> dict[str, Any]:
+def _told(rule: ListedRule) -> dict[str, Any]:
     times = {"learned": rule.learned, "dropped": rule.dropped}
     return {**rule._asdict(), **{name: moment(at) if at else None for name, at in times.items()}}
 
 
-def _row(rule: Listed) -> tuple[str, ...]:
+def _row(rule: ListedRule) -> tuple[str, ...]:
     since = moment(rule.learned) if rule.learned else "-"
     state = f"{since}, dropped {moment(rule.dropped)}" if rule.dropped else since
     about = f"{rule.about} -> {rule.stands}" if rule.stands else rule.about
@@ -87,14 +87,14 @@ def _row(rule: Listed) -> tuple[str, ...]:
 
 
 def _explain(invocation: Invocation, page: PageUrl, as_json: bool) -> None:
-    from weft.dispatcher.parameters.filtering import by_hand
-    from weft.dispatcher.parameters.learning import ParameterRound
+    from weft.dispatcher.parameters.parameter_round import ParameterRound
+    from weft.dispatcher.parameters.reduction import user_rules
     from weft.dispatcher.scope import Scope
     from weft.model.domain import reversed_domain
 
     settings = invocation.load().settings.dispatcher
     with control_plane(invocation) as mgmt, invocation.reader() as reader:
-        said = by_hand(Scope(mgmt.sites(), settings).site_of(page))
+        said = user_rules(Scope(mgmt.sites(), settings).site_of(page))
         reduced = ParameterRound(reader, settings).reduce(reversed_domain(page.domain).encode(), page, said)
     rules = reduced.rules if reduced else []
     target = reduced.page if reduced else page

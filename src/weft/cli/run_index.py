@@ -1,4 +1,4 @@
-"""`weft run index`: the one writer of the store: builder, observers and dispatcher."""
+"""`weft run index`: wires the index process, the one writer of the store."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 def run(invocation: Invocation, workers: int | None, again: float | None) -> None:
     """Load crawled pages into the index, and choose what to crawl next."""
     from weft.clock import SystemClock
-    from weft.dispatcher.again import make_due
-    from weft.index.parsing import reading_all
+    from weft.dispatcher.force_due import force_due
+    from weft.index.fetch_reader_pool import fetch_reader_pool
     from weft.index.service import IndexService
     from weft.mgmt.open import open_mgmt
     from weft.roles.log_output import begin_logging
@@ -47,12 +47,12 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     with (
         closing(open_mgmt(settings, home)) as mgmt,
         invocation.writer() as store,
-        reading_all(settings, rules_of(settings), archive, workers) as read_all,
+        fetch_reader_pool(settings, rules_of(settings), archive, workers) as read_all,
     ):
         resources = make_resources(settings, mgmt, store, read_all, clock, home.path)
         if again is not None:
             due_before = clock.now() - int(again * 1000)
-            make_due(store, resources.dispatcher.low_water, fetched_before=due_before, now=clock.now())
+            force_due(store, resources.dispatcher.low_water, fetched_before=due_before, now=clock.now())
         click.echo("index runs")
         run_role(IndexService(resources).run)
         resources.control.close()
@@ -63,8 +63,9 @@ def make_resources(
 ) -> IndexResources:
     from functools import partial
 
-    from weft.dispatcher.iterate import Dispatcher
+    from weft.dispatcher.dispatcher import Dispatcher
     from weft.index.builder import Builder
+    from weft.index.handlers import load_handlers
     from weft.index.service import IndexResources
     from weft.linkindex.pipeline import LinkIndex
     from weft.mgmt.values import NodeType
@@ -72,11 +73,11 @@ def make_resources(
     from weft.roles.lease import LeaseKeeper
     from weft.roles.status_file import write_status
 
-    control = ControlPlane(mgmt)
+    control, index = ControlPlane(mgmt), LinkIndex(store, settings.index)
     return IndexResources(
         control=control,
         keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, f"index@{home.resolve()}", settings.mgmt),
-        builder=Builder(store, LinkIndex(store, settings.index), read_all, settings.dispatcher, clock),
+        builder=Builder(store, index, read_all, settings.dispatcher, clock, load_handlers()),
         dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock),
         settings=settings.dispatcher,
         clock=clock,

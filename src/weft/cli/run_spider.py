@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     import socket
 
     from weft.config import Settings
-    from weft.mgmt.api import Mgmt
+    from weft.mgmt.api import SpiderCalls
     from weft.roles.stop import StopRequest
+    from weft.spider.fetching import Fetcher
     from weft.spider.service import SpiderOptions, SpiderResources
 
 log = logging.getLogger(__name__)
@@ -45,50 +46,64 @@ def run(invocation: Invocation) -> None:
             mgmt.close()
 
 
-async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, archive: Path, stop: StopRequest) -> None:
+async def _run(
+    settings: Settings, mgmt: SpiderCalls, listener: socket.socket, archive: Path, stop: StopRequest
+) -> None:
     import asyncio
 
-    from weft.archive.recovery import recover
+    from weft.archive.crash_recovery import recover
     from weft.roles.listener import address_of
     from weft.spider.service import Spider
     from weft.spider.serving import Access, serve
 
     listens_at = address_of(listener)
     node = settings.spider.address or listens_at
-    resources = make_resources(settings, archive, mgmt, node)
+    concurrent, connections = share_open_files(settings)
+    resources = make_resources(settings, archive, mgmt, node, make_fetcher(settings, archive, connections))
     for found in await asyncio.to_thread(recover, archive):
         log.info("archive recovered file=%s records=%d cut=%d", *found)
-    spider, access = Spider(resources, make_options(settings, node)), Access(settings.spider.token, archive)
+    spider, access = Spider(resources, make_options(settings, node, concurrent)), Access(settings.spider.token, archive)
     await serve(spider, listener, access, stop, lambda: click.echo(f"spider listens at {listens_at}"))
     resources.control.close()
 
 
-def make_resources(settings: Settings, archive: Path, mgmt: Mgmt, node: str) -> SpiderResources:
+def make_fetcher(settings: Settings, spool: Path, connections: int) -> Fetcher:
+    """Large bodies wait in `spool`, in files without a name."""
+    from weft.addresses.address_rules import AddressRules
+    from weft.spider.curl_fetcher import CurlFetcher, system_certificates
+    from weft.spider.curl_transfer import CurlOptions
+    from weft.spider.fetching import FetchLimits
+
+    limits = settings.limits
+    options = CurlOptions(
+        FetchLimits(limits.header_bytes, limits.connect_seconds, limits.total_seconds, limits.idle_seconds),
+        AddressRules(settings.urlserver.allow_net).is_refused,
+        settings.spider.ca_file or system_certificates(),
+        spool,
+    )
+    return CurlFetcher(options, connections)
+
+
+def make_resources(
+    settings: Settings, archive: Path, mgmt: SpiderCalls, node: str, fetcher: Fetcher
+) -> SpiderResources:
     from weft import __version__
-    from weft.addresses.rules import AddressRules
-    from weft.archive.decode import DecodeLimits
-    from weft.archive.writer import ArchiveOptions, ArchiveWriter
+    from weft.archive.archive_writer import ArchiveOptions, ArchiveWriter
+    from weft.archive.body_decoding import DecodeLimits
     from weft.config import user_agent
     from weft.mgmt.values import NodeType
     from weft.roles.calls import ControlPlane
     from weft.roles.lease import LeaseKeeper
-    from weft.spider.fetcher import system_certificates
-    from weft.spider.request import Requests
+    from weft.spider.request_builder import RequestBuilder
     from weft.spider.response_reader import ResponseReader
     from weft.spider.service import SpiderResources
-    from weft.spider.transfer import FetchLimits, Means
 
     spider, limits = settings.spider, settings.limits
     agent, control = user_agent(spider, __version__), ControlPlane(mgmt)
     decoding = DecodeLimits(spider.max_body, limits.body_ratio)
     return SpiderResources(
-        fetching=Means(
-            FetchLimits(limits.header_bytes, limits.connect_seconds, limits.total_seconds, limits.idle_seconds),
-            AddressRules(settings.urlserver.allow_net).is_refused,
-            spider.ca_file or system_certificates(),
-            archive,
-        ),
-        requests=Requests(agent, spider.max_body, limits.robots_bytes),
+        fetcher=fetcher,
+        requests=RequestBuilder(agent, spider.max_body, limits.robots_bytes),
         reader=ResponseReader(decoding, limits.robots_bytes, spider.archive_credentials),
         archive=ArchiveWriter(archive, ArchiveOptions(roll_bytes=spider.warc_bytes, user_agent=agent)),
         control=control,
@@ -96,9 +111,8 @@ def make_resources(settings: Settings, archive: Path, mgmt: Mgmt, node: str) -> 
     )
 
 
-def make_options(settings: Settings, node: str) -> SpiderOptions:
-    """How much at a time; fewer connections are kept where this process may not open as many files."""
-    from weft.spider.service import SpiderOptions
+def share_open_files(settings: Settings) -> tuple[int, int]:
+    """How many fetches at a time and how many kept connections: fewer where this process may not open as many files."""
     from weft.spider.serving import raise_file_limit
 
     spider = settings.spider
@@ -107,11 +121,17 @@ def make_options(settings: Settings, node: str) -> SpiderOptions:
     concurrent = max(1, min(spider.concurrent, limit - others))
     if concurrent < spider.concurrent:
         log.warning("fewer fetches at a time: this process may open only %d files concurrent=%d", limit, concurrent)
+    return concurrent, max(1, min(spider.connections, limit - others - concurrent))
+
+
+def make_options(settings: Settings, node: str, concurrent: int) -> SpiderOptions:
+    from weft.spider.service import SpiderOptions
+
+    spider = settings.spider
     return SpiderOptions(
         node=node,
         concurrent=concurrent,
         unanswered=spider.unanswered,
-        connections=max(1, min(spider.connections, limit - others - concurrent)),
         working_every=spider.working_every,
         sync_every=spider.sync_every,
         min_free=spider.min_free,

@@ -14,16 +14,15 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Sequence
 
-    from weft.clock import Clock
     from weft.config import Settings
-    from weft.mgmt.api import Mgmt
+    from weft.mgmt.api import UrlServerCalls
     from weft.model.site import Site
     from weft.model.url import PageUrl
     from weft.roles.calls import ControlPlane
     from weft.roles.stop import StopRequest
     from weft.urlserver.lease_session import UrlServerResources
     from weft.urlserver.mgmt_gateway import Clocks, RobotsPolicy
-    from weft.urlserver.sitemaps import Judge, Sitemaps
+    from weft.urlserver.robots_sitemaps import SitemapPriority, Sitemaps
 
 STATUS = "urlserver"
 
@@ -56,16 +55,18 @@ def run(invocation: Invocation) -> None:
             mgmt.close()
 
 
-async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, home: Path, stop: StopRequest) -> None:
+async def _run(
+    settings: Settings, mgmt: UrlServerCalls, listener: socket.socket, home: Path, stop: StopRequest
+) -> None:
     import msgspec
 
     from weft.addresses.resolver import Resolver
     from weft.clock import MonotonicClock, SystemClock
     from weft.roles.calls import ControlPlane
     from weft.roles.status_file import write_status
-    from weft.urlserver.asking import serve_questions
     from weft.urlserver.mgmt_gateway import Clocks
     from weft.urlserver.service import UrlServer
+    from weft.urlserver.view.questions import serve_questions
 
     clocks, control, address = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), settings.urlserver.listen
     async with Resolver(settings.urlserver, clocks.wall) as resolver:
@@ -79,16 +80,16 @@ async def _run(settings: Settings, mgmt: Mgmt, listener: socket.socket, home: Pa
             control.close()
 
 
-def make_resources(settings: Settings, control: ControlPlane, clocks: Clocks) -> UrlServerResources:
+def make_resources(settings: Settings, control: ControlPlane[UrlServerCalls], clocks: Clocks) -> UrlServerResources:
     from weft.mgmt.values import NodeType
     from weft.roles.lease import LeaseKeeper
+    from weft.urlserver.address_policy import AddressPolicy
     from weft.urlserver.lease_session import UrlServerResources
     from weft.urlserver.mgmt_gateway import MgmtGateway
-    from weft.urlserver.placing import Placing
 
     keeper = LeaseKeeper(control, NodeType.CRAWLER, settings.urlserver.listen, settings.mgmt, clocks.monotonic)
-    sitemaps = sitemaps_in_scope(settings, control.mgmt, clocks.wall)
-    gateway = MgmtGateway(control.mgmt, clocks, robots_policy(settings), Placing(settings.urlserver), sitemaps)
+    sitemaps = sitemaps_in_scope(settings, control.mgmt)
+    gateway = MgmtGateway(control.mgmt, clocks, robots_policy(settings), AddressPolicy(settings.urlserver), sitemaps)
     return UrlServerResources(settings, control, keeper, gateway, clocks)
 
 
@@ -101,17 +102,17 @@ def robots_policy(settings: Settings) -> RobotsPolicy:
     return RobotsPolicy(token, settings.limits.robots_bytes, round(settings.urlserver.crawl_delay_max * 1000))
 
 
-def sitemaps_in_scope(settings: Settings, mgmt: Mgmt, clock: Clock) -> Sitemaps:
+def sitemaps_in_scope(settings: Settings, mgmt: UrlServerCalls) -> Sitemaps:
     from weft.dispatcher.scope import Scope
-    from weft.urlserver.sitemaps import Sitemaps
+    from weft.urlserver.robots_sitemaps import Sitemaps
 
-    def judging(sites: Sequence[Site]) -> Judge:
+    def priority_by(sites: Sequence[Site]) -> SitemapPriority:
         scope = Scope(sites, settings.dispatcher)
 
-        def judge(page: PageUrl) -> int | None:
+        def priority(page: PageUrl) -> int | None:
             site, refusal = scope.judge(page, depth=0)
             return None if site is None or refusal else site.settings.priority or 0
 
-        return judge
+        return priority
 
-    return Sitemaps(mgmt, rules_of(settings), settings.limits.robots_bytes, judging, clock)
+    return Sitemaps(mgmt, rules_of(settings), settings.limits.robots_bytes, priority_by)

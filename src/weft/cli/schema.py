@@ -11,6 +11,6 @@ from weft.cli.invocation import command
 @click.argument("database", type=click.Choice(["sqlite", "postgresql"]))
 def run(database: str) -> None:
     """Print the SQL schema of the control plane."""
-    from weft.mgmt.sql.dialect import schema
+    from weft.mgmt.sql.migrations import schema_text
 
-    click.echo(schema(database), nl=False)
+    click.echo(schema_text(database), nl=False)

@@ -19,7 +19,7 @@ from weft.errors import UsageError
 
 if TYPE_CHECKING:
     from weft.answers.status import Status
-    from weft.mgmt.api import Mgmt
+    from weft.mgmt.api import OperatorCalls
 
 _ROWS = 10
 
@@ -83,7 +83,7 @@ def _index_lines(found: Status) -> list[str]:
     return lines
 
 
-def _show_tables(mgmt: Mgmt, as_json: bool) -> None:
+def _show_tables(mgmt: OperatorCalls, as_json: bool) -> None:
     from weft.mgmt.relations import DOCUMENTED
 
     found = {name: mgmt.table(name, limit=_ROWS) for name in DOCUMENTED}
@@ -113,7 +113,7 @@ def drawn(name: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
 def _show_queues(invocation: Invocation, as_json: bool) -> None:
     from weft.errors import NotKnown
     from weft.roles.status_file import read_status
-    from weft.urlserver.drawing import draw_queues
+    from weft.urlserver.view.queue_diagram import draw_queues
 
     facts = read_status(invocation.home.require().path, "urlserver")
     if facts is None:

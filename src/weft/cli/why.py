@@ -44,8 +44,8 @@ def why(context: click.Context, url: str, as_json: bool) -> None:
 def segment(invocation: Invocation, domain: str, as_json: bool) -> None:
     """Show which links of DOMAIN would be crawled next, and why. Changes nothing."""
     from weft.clock import SystemClock
+    from weft.dispatcher.link_round import LinkRound
     from weft.dispatcher.segment import choose
-    from weft.dispatcher.work import LinkRound
     from weft.model.domain import reversed_domain
 
     settings = invocation.load().settings

@@ -1,20 +1,33 @@
-"""Settings, the one frozen object, and KEYS, what is known about each of its keys."""
+"""Settings, the one frozen object; KEYS, the facts about each key; and the User-Agent header that they make."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import cast
 
-from weft.config.crawl_sections import DispatcherSettings, LimitsSettings, SpiderSettings, UrlserverSettings
-from weft.config.index_sections import IndexSettings, MgmtSettings, StoreSettings, UrlSettings, WebSettings
 from weft.config.keys import FACTS, Key, Kind, Value
+from weft.config.sections import (
+    DispatcherSettings,
+    IndexSettings,
+    LimitsSettings,
+    MgmtSettings,
+    SpiderSettings,
+    StoreSettings,
+    UrlserverSettings,
+    UrlSettings,
+    WebSettings,
+)
+
+_PRODUCT = re.compile("[A-Za-z_-]+")
+_CONTACT_IN_PARENTHESES = re.compile(r" ?\([^()]*\{contact\}[^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Section names hold no underscore: the environment form WEFT_SECTION_KEY is cut at the first one."""
+    """Section names have no underscore, because the variable WEFT_SECTION_KEY is split at the first one."""
 
     store: StoreSettings = field(default_factory=StoreSettings)
     mgmt: MgmtSettings = field(default_factory=MgmtSettings)
@@ -53,9 +66,21 @@ def value_of(settings: Settings, key: Key) -> Value:
 
 
 def settings_with(values: Mapping[str, Value]) -> Settings:
-    """The defaults, with `values` (by `section.key`) in their place."""
+    """The defaults, replaced by `values` where there are any (by `section.key`)."""
     changed = {}
     for section in {KEYS[name].section for name in values}:
         given = {key.field: values[key.name] for key in keys_of(section) if key.name in values}
         changed[section] = replace(getattr(DEFAULTS, section), **given)
     return replace(DEFAULTS, **changed)
+
+
+def user_agent(spider: SpiderSettings, version: str) -> str:
+    """Fill in {version} and {contact}; without a contact the parentheses around it are dropped too."""
+    template = spider.user_agent if spider.contact else _CONTACT_IN_PARENTHESES.sub("", spider.user_agent)
+    return template.replace("{version}", version).replace("{contact}", spider.contact).strip()
+
+
+def product_token(spider: SpiderSettings) -> str:
+    """The name at the start of the User-Agent header, which robots.txt and pages use to address this crawler."""
+    found = _PRODUCT.match(spider.user_agent)
+    return found[0] if found else ""

@@ -1,11 +1,18 @@
-"""Setting values as text: written as TOML, and read back from a variable or a flag."""
+"""Values as text: written as TOML, read back from a variable or a flag, and with secrets hidden."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 
+HIDDEN = "***"
 _QUOTES = ("'", '"')
+
+# Greedy up to the last @: a password that was not percent-encoded may itself hold one.
+# The second form is for texts that are not URLs but may still hold a password.
+_USER_PASSWORD = re.compile(r"^([^:/]*://[^:/@?]*:|[^:]*:(?!//)).*@", re.DOTALL)
+_PASSWORD_PARAMETER = re.compile(r"(\w*(?:password|passwd|secret|token)\w*\s*=\s*)(?:'[^']*'|[^&\s]*)", re.IGNORECASE)
 
 
 def quoted(text: str) -> str:
@@ -23,7 +30,7 @@ def _escaped(character: str) -> str:
 
 
 def toml_text(value: object) -> str:
-    """The TOML form of a setting's value; reading it back gives the value again."""
+    """The TOML form of a setting's value; reading it back gives the same value."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -37,19 +44,29 @@ def toml_text(value: object) -> str:
 
 
 def text_setting(text: str) -> object:
-    """Read the text form of a setting of type text: bare, or a quoted TOML string."""
+    """Read a setting of type text: bare, or a quoted TOML string."""
     return toml_value(text) if text.startswith(_QUOTES) else text
 
 
 def toml_value(text: str) -> object:
-    """Read one TOML value; the ValueError says in a few words what `text` holds instead."""
+    """Read one TOML value; the ValueError says what is wrong, as in "text that is nested too deeply"."""
     try:
         document = tomllib.loads(f"value = {text}\n")
     except ValueError as error:
-        raise ValueError("no TOML value") from error
+        raise ValueError("is not a TOML value") from error
     except RecursionError as error:
-        raise ValueError("a value nested too deeply") from error
+        raise ValueError("is nested too deeply") from error
     # A line break in `text` could otherwise smuggle in more keys.
     if document.keys() != {"value"}:
-        raise ValueError("more than one TOML value")
+        raise ValueError("holds more than one TOML value")
     return document["value"]
+
+
+def hide_all(text: str) -> str:
+    return HIDDEN if text else text
+
+
+def hide_password(url: str) -> str:
+    """Hide `user:PASSWORD@` and `password=PASSWORD`; the rest stays readable."""
+    without_user_password = _USER_PASSWORD.sub(rf"\1{HIDDEN}@", url)
+    return _PASSWORD_PARAMETER.sub(rf"\1{HIDDEN}", without_user_password)

@@ -1,4 +1,4 @@
-"""How many links of each site were ever chosen: what a site's budget is held against."""
+"""How many links of each site were ever chosen, which its budget limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SITE, _TAKEN = b"site", b"taken"
 
 
 class Budgets:
-    """Counted in the batch that takes the links, so that both are true or neither."""
+    """Counted in the batch that takes the links: both are written or neither."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -1,7 +1,7 @@
-"""Links that were left out for what the user had said are looked at again when something else is said.
+"""Reconsiders links that were left out because of the settings of their site, once those have changed.
 
-A step looks at a bounded number of records and references, and writes how far it got with what it changed. Links that
-wait and are no longer wanted need no look: they are hidden when their turn comes.
+A step reads a bounded number of records and references, and writes how far it got together with what it changed. Links
+that wait and are no longer wanted are not searched for: they are hidden when their turn comes.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher import said
+from weft.dispatcher import site_changes
 from weft.dispatcher.budgets import Budgets
-from weft.dispatcher.discover import Discovery, Found, refusal_of
-from weft.dispatcher.records import DOMAIN_ROW, LINK, LinkRecord, Place, decode_record
-from weft.dispatcher.referenced import Referenced
+from weft.dispatcher.discovery import DiscoveredLink, Discovery, refusal_of
+from weft.dispatcher.link_records import DOMAIN_ROW, LINK, LinkPhase, LinkRecord, decode_record
+from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
-from weft.dispatcher.work import LinkRound
+from weft.dispatcher.unknown_references import UnknownReferences
 from weft.linkindex.cells import Cells
 from weft.model.domain import plain_domain, reversed_domain
 from weft.model.refusal import RECONSIDERED, Refusal
@@ -25,15 +25,15 @@ from weft.store.api import Reader
 from weft.store.tables import Table
 
 LOOKED_AT: Final = 2000
-"""Records and references that one step looks at."""
+"""Records and references that one step reads."""
 TASKS: Final = 64
-"""Domains that one step looks at, if they are small."""
+"""Domains that one step reconsiders, if they are small."""
 _DOMAINS: Final = 500
-"""Domains of which one step only sees whether anything was said about them."""
-_ROWS: Final = {said.HIDDEN: (Table.LINKS, DOMAIN_ROW), said.REFERENCED: (Table.QUERY, b"d:")}
+"""Domains that one step only compares with the names of the sites."""
+_ROWS: Final = {site_changes.HIDDEN: (Table.LINKS, DOMAIN_ROW), site_changes.REFERENCED: (Table.QUERY, b"d:")}
 
 
-class Looked(NamedTuple):
+class Reconsidered(NamedTuple):
     cells: Cells
     """How far it got."""
     looked_at: int
@@ -41,7 +41,7 @@ class Looked(NamedTuple):
 
 
 class Reconsideration:
-    """One step's look; it changes records in the step's round."""
+    """One step of it; changes records in the step's round."""
 
     def __init__(
         self, reader: Reader, links: LinkRound, scope: Scope, budgets: Budgets, settings: DispatcherSettings, now: int
@@ -49,44 +49,46 @@ class Reconsideration:
         self._reader, self._links, self._scope, self._budgets = reader, links, scope, budgets
         self._settings, self._now = settings, now
         self._room, self._looked_at = LOOKED_AT, 0
-        self._found: list[Found] = []
+        self._found: list[DiscoveredLink] = []
         self._cells: Cells = {}
 
-    def look(self) -> Looked:
-        tasks = list(self._reader.scan(Table.LINKS, said.ROW, said.LOOK, limit=TASKS))
+    def run(self) -> Reconsidered:
+        tasks = list(self._reader.scan(Table.LINKS, site_changes.ROW, site_changes.ONE_DOMAIN, limit=TASKS))
         for task in tasks:
             if self._room <= 0:
                 break
             what, domain = task.qualifier[:1], task.qualifier[1:]
-            look = self._look_at_links if what == said.HIDDEN else self._look_at_references
-            self._cells[said.key(said.LOOK, task.qualifier)] = look(domain, task.value or None)
+            look = self._look_at_links if what == site_changes.HIDDEN else self._look_at_references
+            self._cells[site_changes.key(site_changes.ONE_DOMAIN, task.qualifier)] = look(domain, task.value or None)
             self._looked_at += 1
         if len(tasks) < TASKS:
             self._find_domains()
         if self._found:
             Discovery(self._settings, remembered=0).offer(self._links, self._scope, self._found, self._now)
-        return Looked(self._cells, self._looked_at)
+        return Reconsidered(self._cells, self._looked_at)
 
     def _find_domains(self) -> None:
-        """Make tasks of some of the domains, where all are to be looked at."""
-        for task in self._reader.scan(Table.LINKS, said.ROW, said.ALL, limit=1):
+        """Queue some of the domains, if all must be reconsidered."""
+        for task in self._reader.scan(Table.LINKS, site_changes.ROW, site_changes.ALL_DOMAINS, limit=1):
             table, begin = _ROWS[task.qualifier]
             rows = self._reader.rows(table, begin, start=begin + task.value)
             found = [row[len(begin) :] for row in islice(rows, _DOMAINS + 1)]
             wanted = (domain for domain in found[:_DOMAINS] if self._scope.concerns(plain_domain(domain.decode())))
             some = list(islice(wanted, TASKS + 1))
-            self._cells |= {said.key(said.LOOK, task.qualifier + domain): b"" for domain in some[:TASKS]}
+            self._cells |= {
+                site_changes.key(site_changes.ONE_DOMAIN, task.qualifier + domain): b"" for domain in some[:TASKS]
+            }
             rest = some[TASKS:] or found[_DOMAINS:]
-            self._cells[said.key(said.ALL, task.qualifier)] = rest[0] if rest else None
+            self._cells[site_changes.key(site_changes.ALL_DOMAINS, task.qualifier)] = rest[0] if rest else None
             self._looked_at += 1
 
     def _look_at_links(self, domain: bytes, start: bytes | None) -> bytes | None:
-        """Look at hidden links of a domain; returns the uri to go on with."""
+        """Reconsider hidden links of a domain; returns the uri to continue with."""
         room = self._room
         found = list(self._reader.scan(Table.LINKS, DOMAIN_ROW + domain, LINK, start=start, limit=room + 1))
         for cell in found[:room]:
             record = decode_record(cell.value)
-            if record.place is Place.HIDDEN and record.refused_as in RECONSIDERED:
+            if record.phase is LinkPhase.HIDDEN and record.refused_as in RECONSIDERED:
                 self._judge(domain, cell.qualifier)
             if record.location:
                 self._follow(record, cell.qualifier)
@@ -95,38 +97,38 @@ class Reconsideration:
 
     def _judge(self, domain: bytes, uri: bytes) -> None:
         record = self._links.read([(domain, uri)])[0]
-        if record is None or record.place is not Place.HIDDEN:
+        if record is None or record.phase is not LinkPhase.HIDDEN:
             return
-        link = Found(domain, uri, record.url, record.depth, record.source)
+        link = DiscoveredLink(domain, uri, record.url, record.depth, record.source)
         refusal = refusal_of(self._scope, link, self._now, self._settings) or self._budget_refusal(link, record)
         if refusal is None:
             self._links.put(domain, uri, record.reopen(self._now))
         elif refusal.text != record.reason:
             self._links.put(domain, uri, record.hide(refusal))
 
-    def _budget_refusal(self, link: Found, record: LinkRecord) -> Refusal | None:
+    def _budget_refusal(self, link: DiscoveredLink, record: LinkRecord) -> Refusal | None:
         site = self._scope.site_of(link.page)
         return None if record.fetched or site is None else self._budgets.exhausted(site)
 
     def _follow(self, record: LinkRecord, uri: bytes) -> None:
-        """Where a redirect leads no page refers to; it may have led out of scope."""
+        """No page may refer to the target of a redirect, which may have been out of scope."""
         target = Uri(record.location)
         scheme = record.url.partition(":")[0]
         domain = reversed_domain(domain_of(target)).encode()
-        link = Found(domain, target.encode(), url_of(target, scheme), record.depth, uri.decode())
+        link = DiscoveredLink(domain, target.encode(), url_of(target, scheme), record.depth, uri.decode())
         if self._scope.site_of(link.page) is not None:
             self._found.append(link)
 
     def _look_at_references(self, domain: bytes, start: bytes | None) -> bytes | None:
-        """Look at a domain's uris that pages refer to, the most referenced first; returns where to go on."""
-        known = Referenced(self._reader, self._links, domain)
+        """Find uris of a domain that pages refer to, the most referenced first; returns where to continue."""
+        known = UnknownReferences(self._reader, self._links, domain)
         looked, rest = known.some(start, self._room, lambda uri: self._is_wanted(domain, uri))
         self._found += looked.found
         self._count(looked.cost)
         return rest
 
     def _is_wanted(self, domain: bytes, uri: bytes) -> bool:
-        link = Found(domain, uri, url_of(Uri(uri.decode())), 0, "")
+        link = DiscoveredLink(domain, uri, url_of(Uri(uri.decode())), 0, "")
         return self._scope.site_of(link.page) is not None
 
     def _count(self, looked_at: int) -> None:

@@ -1,4 +1,4 @@
-"""What is to be crawled at all: the sites that the user named, and what was said about each."""
+"""What is crawled at all: the sites that the user named, and the settings of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from weft.model.site import ANYWHERE, Site, SiteSettings
 from weft.model.url import PageUrl
 
 
-class Verdict(NamedTuple):
+class ScopeVerdict(NamedTuple):
     """Whether a link is in scope, and if so why it is not crawled all the same."""
 
     site: Site | None
@@ -31,7 +31,7 @@ class Scope:
     def __init__(self, sites: Iterable[Site], settings: DispatcherSettings) -> None:
         self._sites = {site.name: site for site in sites}
         self._settings = settings
-        # A site covers the host that it is named after, unless it says otherwise.
+        # A site covers the host that it is named after, unless its scope is wider.
         wider = [site for site in self._sites.values() if site.scope != "hosts" and site.name != ANYWHERE]
         self._domains: dict[str, Site] = {domain_of_host(site.name): site for site in wider}
         self._anywhere = self._sites.get(ANYWHERE) or next((site for site in wider if site.scope == "any"), None)
@@ -42,7 +42,7 @@ class Scope:
 
     @property
     def anywhere(self) -> Site | None:
-        """The site that stands for every domain, if there is one."""
+        """The site that covers every domain, if there is one."""
         return self._anywhere
 
     @cached_property
@@ -65,7 +65,7 @@ class Scope:
         }
 
     def concerns(self, domain: str) -> bool:
-        """Whether anything was said that a link of this domain may fall under."""
+        """Whether any site may cover links of this domain."""
         return self._anywhere is not None or domain in self._named_domains
 
     def site_of(self, page: PageUrl) -> Site | None:
@@ -83,11 +83,11 @@ class Scope:
         # What is excluded by the name of its domain is excluded with all its hosts.
         return named if named is not None and named.is_excluded else self._domains.get(domain)
 
-    def judge(self, page: PageUrl, depth: int) -> Verdict:
+    def judge(self, page: PageUrl, depth: int) -> ScopeVerdict:
         site = self.site_of(page)
         if site is None:
-            return Verdict(None, Refusal(RefusalKind.OUT_OF_SCOPE))
-        return Verdict(site, self.refusal(site, page, depth))
+            return ScopeVerdict(None, Refusal(RefusalKind.OUT_OF_SCOPE))
+        return ScopeVerdict(site, self.refusal(site, page, depth))
 
     def refusal(self, site: Site, page: PageUrl, depth: int) -> Refusal | None:
         """Why a page of a site is not crawled; None if it is."""

@@ -6,19 +6,19 @@ from itertools import islice
 from typing import NamedTuple
 
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.records import DOMAIN_ROW, DUE, NEW, LinkRecord, split_due, uri_of_new
-from weft.dispatcher.work import LinkRound
+from weft.dispatcher.link_records import DOMAIN_ROW, DUE, NEW, LinkRecord, split_due, uri_of_new
+from weft.dispatcher.link_round import LinkRound
 from weft.store.api import Reader
 from weft.store.tables import Table
 
 
-class Chosen(NamedTuple):
+class ChosenLink(NamedTuple):
     uri: bytes
     record: LinkRecord
     why: str
 
 
-def choose(reader: Reader, links: LinkRound, domain: bytes, settings: DispatcherSettings, now: int) -> list[Chosen]:
+def choose(reader: Reader, links: LinkRound, domain: bytes, settings: DispatcherSettings, now: int) -> list[ChosenLink]:
     """The next segment of a domain; reads about a segment's worth of records, however many the domain has."""
     size = settings.segment_size
     again = _due(reader, links, domain, now, 2 * size) if settings.refresh_percentage else []
@@ -33,23 +33,23 @@ def _share(size: int, percentage: int, waiting: int) -> int:
     return min(waiting, max(1, size * percentage // 100))
 
 
-def _new(reader: Reader, links: LinkRound, domain: bytes, most: int) -> list[Chosen]:
+def _new(reader: Reader, links: LinkRound, domain: bytes, most: int) -> list[ChosenLink]:
     cells = reader.scan(Table.LINKS, DOMAIN_ROW + domain, NEW, limit=most)
     uris = [uri_of_new(cell.qualifier) for cell in cells]
     found = zip(uris, links.read([(domain, uri) for uri in uris]), strict=True)
-    return [Chosen(uri, record, _why_new(record)) for uri, record in found if record is not None]
+    return [ChosenLink(uri, record, _why_new(record)) for uri, record in found if record is not None]
 
 
 def _why_new(record: LinkRecord) -> str:
     return f"new, {record.depth} hops, {record.references} references when last counted"
 
 
-def _due(reader: Reader, links: LinkRound, domain: bytes, now: int, most: int) -> list[Chosen]:
+def _due(reader: Reader, links: LinkRound, domain: bytes, now: int, most: int) -> list[ChosenLink]:
     """Those whose moment has come, the least recently crawled first."""
     cells = islice(reader.scan(Table.LINKS, DOMAIN_ROW + domain, DUE), most)
     uris = [uri for moment, uri in (split_due(cell.qualifier) for cell in cells) if moment <= now]
     found = zip(uris, links.read([(domain, uri) for uri in uris]), strict=True)
-    due = [Chosen(uri, record, _why_due(record, now)) for uri, record in found if record is not None]
+    due = [ChosenLink(uri, record, _why_due(record, now)) for uri, record in found if record is not None]
     return sorted(due, key=lambda chosen: chosen.record.fetched)
 
 

@@ -10,7 +10,7 @@ from zstandard import ZstdDecompressor
 
 from weft.answers.page_state import state_of
 from weft.answers.view import guessed_url
-from weft.dispatcher.records import decode_record
+from weft.dispatcher.link_records import decode_record
 from weft.export.columns import Block
 from weft.export.stored_pages import StoredPage
 from weft.linkindex import keys

@@ -7,7 +7,7 @@ from heapq import merge
 from itertools import islice
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from weft.dispatcher.records import link_column
+from weft.dispatcher.link_records import link_column
 from weft.export.sources import page_rows, ranks
 from weft.linkindex import keys
 from weft.linkindex.records import UriInfo

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 import xxhash
 
-from weft.html.passing import Spans, passing_spans
-from weft.html.words import WINDOW, Numbers, Places, normal_bytes, raw_bytes, windows_of, word_starts
+from weft.html.volatile_text import Spans, volatile_spans
+from weft.html.word_bytes import WINDOW, Numbers, Places, normal_bytes, raw_bytes, windows_of, word_starts
 
 LEAST_TEXT: Final = 16
 """Bytes of letters and digits that make a real text: more than `Please wait…` has."""
@@ -33,7 +33,7 @@ def fingerprint_and_simhash(text: str, titles: Sequence[str]) -> tuple[int, int]
         return 0, 0
     raw = raw_bytes(text)
     normal = normal_bytes(raw)
-    lasting = _without(normal, passing_spans(raw, normal))
+    lasting = _without(normal, volatile_spans(raw, normal))
     if len(text) < 4 * LEAST_TEXT and len(lasting.replace(b"\0", b"")) < LEAST_TEXT:
         return 0, 0
     return _fingerprint(lasting, titles), _simhash(lasting)

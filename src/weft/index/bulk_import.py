@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from weft.index.importer import Report, Watcher, check, count_block
-from weft.intake.files import Source
-from weft.intake.position import SourceDamaged
-from weft.intake.reading import PageReader
+from weft.index.importer import ImportReport, ImportWatcher, check, count_block
+from weft.intake.import_source import ImportSource
+from weft.intake.page_reader import PageReader
+from weft.intake.source_position import SourceDamaged
 from weft.linkindex.bulk import BulkBuild
 
 
 class BulkImporter:
     """Loads sources one after another into a bulk build. Until `finish` the index is empty: an import that is cut off
-    begins anew."""
+    starts over."""
 
     def __init__(self, build: BulkBuild, reader: PageReader, now: int) -> None:
         self._build, self._reader, self._now = build, reader, now
-        self.report = Report()
+        self.report = ImportReport()
 
-    def load(self, source: Source, *, strict: bool, most: int | None, watcher: Watcher) -> None:
+    def load(self, source: ImportSource, *, strict: bool, most: int | None, watcher: ImportWatcher) -> None:
         """Take in one source; `most` bounds the pages of this whole import."""
         if strict:
             check(source, self._reader.blocks(source, self._now))

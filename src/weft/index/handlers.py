@@ -1,10 +1,10 @@
-"""Page handlers: functions of other packages that are told of every page that was loaded."""
+"""Page handlers: functions of other packages that are called with every page that was loaded."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
@@ -33,17 +33,12 @@ class HandledPage(msgspec.Struct, frozen=True, kw_only=True):
 Handler = Callable[[HandledPage], object]
 
 
-class Handlers:
-    """Called after a page is in the index, at most once a load; what one raises is logged and harms nobody else."""
+class PageHandlers:
+    """Handlers by name. Each is called after a page is in the index, at most once per load; what one raises is logged
+    and does not keep the others from being called."""
 
-    def __init__(self, found: Iterable[EntryPoint] | None = None) -> None:
-        points = entry_points(group=GROUP) if found is None else found
-        self._handlers: dict[str, Handler] = {}
-        for point in points:
-            try:
-                self._handlers[point.name] = point.load()
-            except Exception:
-                _log.exception("page handler cannot be loaded name=%s", point.name)
+    def __init__(self, handlers: Mapping[str, Handler]) -> None:
+        self._handlers = dict(handlers)
 
     def __bool__(self) -> bool:
         return bool(self._handlers)
@@ -57,3 +52,14 @@ class Handlers:
                 _log.exception("page handler failed name=%s uri=%s", name, page.uri)
             if (seconds := time.monotonic() - began) > SLOW:
                 _log.warning("page handler is slow name=%s uri=%s seconds=%.1f", name, page.uri, seconds)
+
+
+def load_handlers(points: Iterable[EntryPoint] | None = None) -> PageHandlers:
+    """The handlers of all installed packages; one that cannot be loaded is logged and left out."""
+    handlers: dict[str, Handler] = {}
+    for point in entry_points(group=GROUP) if points is None else points:
+        try:
+            handlers[point.name] = point.load()
+        except Exception:
+            _log.exception("page handler cannot be loaded name=%s", point.name)
+    return PageHandlers(handlers)

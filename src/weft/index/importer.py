@@ -1,20 +1,19 @@
-"""Importing: blocks of pages in, rounds into the link index, and an exact place to go on from after a kill."""
+"""Imports pages into the link index in rounds, each with a note of how far it got, so that an import can resume."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from weft import failpoints
 from weft.errors import WeftError
-from weft.index import runs
-from weft.intake.files import Source
-from weft.intake.formats import Format
-from weft.intake.groups import Skipped
-from weft.intake.pace import Pace
-from weft.intake.position import BEGINNING, SourceDamaged, Unit
-from weft.intake.reading import Block, PageReader
+from weft.index import import_run
+from weft.intake.import_source import ImportSource
+from weft.intake.page_reader import PageBlock, PageReader, Skipped
+from weft.intake.source_format import SourceFormat
+from weft.intake.source_position import BEGINNING, SourceDamaged, SourceUnit
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.pipeline import Applied, LinkIndex
 from weft.store.api import Reader
@@ -23,7 +22,7 @@ ROUND_BYTES = 32 << 20
 """Content that one round may hold, whatever the number of its pages."""
 
 LISTED = 100
-"""Skipped lines and records that are told one by one; the rest is counted."""
+"""Skipped lines and records that are listed one by one; the rest is only counted."""
 
 
 class ImportRefused(WeftError):  # noqa: N818 - an answer about the input, not a fault
@@ -31,7 +30,7 @@ class ImportRefused(WeftError):  # noqa: N818 - an answer about the input, not a
 
 
 @dataclass(slots=True)
-class Report:
+class ImportReport:
     """What an import did so far."""
 
     pages: int = 0
@@ -62,10 +61,10 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Watcher:
+class ImportWatcher:
     """Who wants to know: called after each block, and for each line or record that was skipped."""
 
-    moved: Callable[[Report, Source, int], None] = lambda report, source, bytes_read: None
+    moved: Callable[[ImportReport, ImportSource, int], None] = lambda report, source, bytes_read: None
     skipped: Callable[[str], None] = lambda sentence: None
 
 
@@ -75,11 +74,11 @@ class _Round:
     pages: list[LoadedPage] = field(default_factory=list)
     size: int = 0
 
-    def add(self, block: Block) -> None:
+    def add(self, block: PageBlock) -> None:
         self.pages += block.pages
         self.size += sum(len(page.cur) + len(page.doc) for page in block.pages)
 
-    def has_room_for(self, block: Block) -> bool:
+    def has_room_for(self, block: PageBlock) -> bool:
         return not self.pages or len(self.pages) + len(block.pages) <= self.most
 
     @property
@@ -87,22 +86,46 @@ class _Round:
         return len(self.pages) >= self.most or self.size >= ROUND_BYTES
 
 
+class ImportPace:
+    """Holds up whoever takes more than `rate` pages a second; what was not used in the last second may be used now."""
+
+    def __init__(
+        self, rate: float, now: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._rate, self._now, self._sleep = rate, now, sleep
+        self._tokens, self._at = rate, now()
+
+    def take(self, count: int) -> None:
+        """Wait until `count` pages more are not too many."""
+        now = self._now()
+        self._tokens = min(self._rate, self._tokens + (now - self._at) * self._rate) - count
+        self._at = now
+        if self._tokens < 0:
+            self._sleep(-self._tokens / self._rate)
+
+
 class Importer:
     """Loads sources one after another into one index, by rounds of up to `round_pages`."""
 
     def __init__(
-        self, index: LinkIndex, store: Reader, reader: PageReader, round_pages: int, now: int, pace: Pace | None = None
+        self,
+        index: LinkIndex,
+        store: Reader,
+        reader: PageReader,
+        round_pages: int,
+        now: int,
+        pace: ImportPace | None = None,
     ) -> None:
         self._index, self._store, self._reader, self._now = index, store, reader, now
         self._round_pages, self._pace = round_pages, pace
-        self.report = Report()
+        self.report = ImportReport()
 
-    def load(self, source: Source, *, strict: bool, most: int | None, watcher: Watcher) -> None:
+    def load(self, source: ImportSource, *, strict: bool, most: int | None, watcher: ImportWatcher) -> None:
         """Load one source from where an earlier run of it was cut off; `most` bounds the pages of this whole import."""
-        run = runs.begin(self._store, source, self._now)
+        run = import_run.begin(self._store, source, self._now)
         started, start = (run.started, run.position) if run else (self._now, BEGINNING)
         if start != BEGINNING:
-            self.report.resumed.append(f"{source.name}: going on at {_unit(source)} {start.number}")
+            self.report.resumed.append(f"{source.name}: resuming at {_unit(source)} {start.number}")
         if strict:
             check(source, self._reader.blocks(source, started, start))
         left = None if most is None else most - self.report.pages
@@ -111,22 +134,28 @@ class Importer:
         except SourceDamaged as damage:
             self.report.damaged.append(str(damage))
 
-    def _load_blocks(self, blocks: Iterator[Block], source: Source, run: runs.Run | None, watcher: Watcher) -> None:
+    def _load_blocks(
+        self,
+        blocks: Iterator[PageBlock],
+        source: ImportSource,
+        run: import_run.ImportRun | None,
+        watcher: ImportWatcher,
+    ) -> None:
         collected, reached = _Round(self._round_pages), BEGINNING
         try:
             for block in blocks:
                 if not collected.has_room_for(block):
-                    collected = self._apply(collected, runs.note(run, reached))
+                    collected = self._apply(collected, import_run.note(run, reached))
                 collected.add(block)
                 reached = block.after
                 count_block(self.report, block, source, watcher)
                 if collected.is_full:
-                    collected = self._apply(collected, runs.note(run, reached))
+                    collected = self._apply(collected, import_run.note(run, reached))
                 watcher.moved(self.report, source, block.bytes_read)
         except SourceDamaged as damage:
-            self._apply(collected, runs.note(run, damage.reached))
+            self._apply(collected, import_run.note(run, damage.reached))
             raise
-        self._apply(collected, runs.forget(run))
+        self._apply(collected, import_run.forget(run))
 
     def _apply(self, collected: _Round, notes: dict[bytes, bytes | None]) -> _Round:
         if self._pace is not None:
@@ -138,31 +167,31 @@ class Importer:
         return _Round(collected.most)
 
 
-def count_block(report: Report, block: Block, source: Source, watcher: Watcher) -> None:
-    """Count and tell what of a block was skipped or passed over."""
+def count_block(report: ImportReport, block: PageBlock, source: ImportSource, watcher: ImportWatcher) -> None:
+    """Count and report what of a block was skipped or passed over."""
     report.passed += block.passed
     report.skipped += len(block.skipped)
     report.reasons.update(skipped.refused.reason for skipped in block.skipped)
     for skipped in block.skipped:
-        watcher.skipped(_told(source, skipped))
+        watcher.skipped(_sentence(source, skipped))
 
 
-def check(source: Source, blocks: Iterator[Block]) -> None:
+def check(source: ImportSource, blocks: Iterator[PageBlock]) -> None:
     """Read all of a source; raises ImportRefused at the first thing that would be skipped."""
     try:
         for block in blocks:
             for skipped in block.skipped:
-                raise ImportRefused(f"{_told(source, skipped)}; nothing of this file was loaded")
+                raise ImportRefused(f"{_sentence(source, skipped)}; nothing of this file was loaded")
     except SourceDamaged as damage:
         raise ImportRefused(f"{damage}; nothing of this file was loaded") from damage
 
 
-def _told(source: Source, skipped: Skipped) -> str:
+def _sentence(source: ImportSource, skipped: Skipped) -> str:
     position, why = skipped.position, skipped.refused.why
-    if _unit(source) is Unit.LINE:
+    if _unit(source) is SourceUnit.LINE:
         return f"{source.name}:{position.number}: {why}"
-    return f"{source.name}: {position.told(Unit.RECORD)}: {why}"
+    return f"{source.name}: {position.in_words(SourceUnit.RECORD)}: {why}"
 
 
-def _unit(source: Source) -> Unit:
-    return (source.format or Format.JSONL).unit
+def _unit(source: ImportSource) -> SourceUnit:
+    return (source.format or SourceFormat.JSONL).unit

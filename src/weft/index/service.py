@@ -1,4 +1,4 @@
-"""The index process: builds crawled chunks, hands out segments, and says how it is doing."""
+"""The loop of the index process: builds crawled chunks, runs the dispatcher, and reports its status."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from weft.clock import Clock
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.iterate import Dispatcher, Step
+from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
 from weft.dispatcher.scope import Scope
 from weft.errors import LeaseLost, MgmtError, WeftError
-from weft.index.builder import Builder, Built
-from weft.index.supply import Supply
-from weft.index.tally import Tally
+from weft.index.build_tally import BuildTally
+from weft.index.builder import Builder, BuiltRound
+from weft.index.outstanding_limit import OutstandingLimit
+from weft.mgmt.api import BuilderCalls
 from weft.mgmt.values import BuildChunk, Lease
 from weft.roles.calls import CallThread, ControlPlane, until_available
 from weft.roles.lease import LeaseKeeper
@@ -37,7 +38,7 @@ _SITES_SHARE: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class IndexResources:
-    control: ControlPlane
+    control: ControlPlane[BuilderCalls]
     keeper: LeaseKeeper
     builder: Builder
     dispatcher: Dispatcher
@@ -49,7 +50,7 @@ class IndexResources:
 class IndexService:
     """One loop over both jobs; each step is whole, so that it may be killed between any two.
 
-    Builder and dispatcher work in a thread, one call at a time; heartbeats and the status go on meanwhile.
+    Builder and dispatcher work in a thread, one call at a time; heartbeats and status reports continue meanwhile.
     """
 
     def __init__(self, resources: IndexResources) -> None:
@@ -65,8 +66,8 @@ class IndexService:
         self._sites_at = 0
         self._outstanding = 0
         self._refused: dict[str, int] = {}
-        self._supply = Supply(self._settings.outstanding)
-        self.tally = Tally()
+        self._supply = OutstandingLimit(self._settings.outstanding)
+        self.tally = BuildTally()
         self.is_idle = False
 
     async def run(self, stop: StopRequest) -> None:
@@ -190,14 +191,14 @@ class IndexService:
         began = self._clock.now()
         built = await self._thread.do(lambda: self._built(chunks))
         self._supply.after_round(self._clock.now() - began, built.freshness)
-        self._dispatcher.came(link.uri for chunk in chunks for link in chunk.links)
+        self._dispatcher.fetches_ended(link.uri for chunk in chunks for link in chunk.links)
         self.tally.add(built, len(chunks), self._clock.now())
         self._outstanding = max(0, self._outstanding - built.results)
         self._refused = {str(kind): count for kind, count in self._builder.discovery.refused.items()}
         for chunk in chunks:
             await self._report_built(lease, chunk)
 
-    def _built(self, chunks: list[BuildChunk]) -> Built:
+    def _built(self, chunks: list[BuildChunk]) -> BuiltRound:
         try:
             return self._builder.build(chunks, self._scope)
         except WeftError as error:
@@ -221,7 +222,7 @@ class IndexService:
         self.tally.given += step.given
         return bool(step.given or step.hidden or step.looked_at)
 
-    def _step(self, room: int) -> Step:
+    def _step(self, room: int) -> DispatchStep:
         return self._dispatcher.step(self._scope, room)
 
     async def _look_at_sites(self) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from weft.dispatcher.records import DOMAIN_ROW, LINK, decode_record
-from weft.index.archived import ArchivedFetch, ExpectedPage, ReadAgain
+from weft.dispatcher.link_records import DOMAIN_ROW, LINK, decode_record
+from weft.index.archive_reader import ArchivedFetch, ExpectedPage, ReadAgain
 from weft.linkindex import keys
 from weft.linkindex.derived import Progress, current_pages
 from weft.linkindex.records import Version, pack_doc, read_doc

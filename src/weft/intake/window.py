@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from zstandard import ZstdError
 
-from weft.intake.unpack.packed import Piece
+from weft.intake.unpack.packed_file import Piece
 
 
-class Place(NamedTuple):
+class BytePlace(NamedTuple):
     """A byte: where in the file its member begins, and how many unpacked bytes after that it stands."""
 
     offset: int
@@ -26,7 +26,7 @@ class Window:
     `start` is where the first of `pieces` stands; of a plain file every byte begins a member.
     """
 
-    def __init__(self, pieces: Iterator[Piece], start: Place, *, is_plain: bool) -> None:
+    def __init__(self, pieces: Iterator[Piece], start: BytePlace, *, is_plain: bool) -> None:
         self._pieces, self._is_plain = pieces, is_plain
         # Python deletes from the front of a bytearray without moving the rest.
         self._data = bytearray()
@@ -38,7 +38,7 @@ class Window:
         """Why the bytes end where they do, unless that is the end of the file."""
 
     def reach(self, size: int) -> int:
-        """Have that many bytes in view; tell how many there are, which is less only at the end."""
+        """Have that many bytes in view; returns how many there are, which is less only at the end."""
         while len(self._data) < size and not self._is_at_end:
             self._read()
         return len(self._data)
@@ -75,7 +75,7 @@ class Window:
             self._members.popleft()
 
     def skip(self, size: int) -> bool:
-        """Move forward over any number of bytes; tell whether there were so many."""
+        """Move forward over any number of bytes; returns whether there were so many."""
         while size:
             there = min(size, self.reach(1))
             if not there:
@@ -84,7 +84,7 @@ class Window:
             size -= there
         return True
 
-    def place(self, ahead: int = 0) -> Place:
+    def place(self, ahead: int = 0) -> BytePlace:
         """Where the byte stands that is `ahead` bytes from here; no further than what is in view."""
         at = self._passed + ahead
         first, offset = self._members[0]
@@ -92,4 +92,4 @@ class Window:
             if begins > at:
                 break
             first, offset = begins, of_file
-        return Place(offset + at - first, 0) if self._is_plain else Place(offset, at - first)
+        return BytePlace(offset + at - first, 0) if self._is_plain else BytePlace(offset, at - first)

@@ -26,11 +26,11 @@ from weft.linkindex.batch import Columns, derived_columns
 from weft.linkindex.changes import baseline_cells
 from weft.linkindex.derived import Pair
 from weft.linkindex.external_sort import MEMORY, ExternalSort
+from weft.linkindex.gc_paused import gc_paused
 from weft.linkindex.inlinks import InlinkSort
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.pipeline import count_cell
 from weft.linkindex.records import Version, compress_doc, encode_since
-from weft.linkindex.uncollected import uncollected
 from weft.store.api import BulkStore, CellParts, Reader
 from weft.store.tables import Table
 
@@ -70,7 +70,7 @@ class _Page(NamedTuple):
     now: _Waiting
 
 
-class Built(NamedTuple):
+class BulkBuilt(NamedTuple):
     """What a bulk build made."""
 
     seq: int
@@ -101,7 +101,7 @@ class BulkBuild:
         self._arrived = self._found = self._links = 0
 
     def add(self, pages: Iterable[LoadedPage]) -> None:
-        with uncollected():
+        with gc_paused():
             self._pages.extend([self._record(page) for page in pages])
 
     def _record(self, page: LoadedPage) -> bytes:
@@ -114,11 +114,11 @@ class BulkBuild:
         packed = _pack((*page.version, page.cur, doc, targets, anchors, plain, counted, None))
         return b"".join((page.uri, b"\0", self._arrived.to_bytes(_ARRIVAL, "big"), packed))
 
-    def finish(self, notes: Mapping[bytes, bytes | None], now: int) -> Built:
+    def finish(self, notes: Mapping[bytes, bytes | None], now: int) -> BulkBuilt:
         """Make the index of everything that was added, with `notes` (cells of table META), durable at once."""
         seq = self._store.last_seq + 1
         marked = {**notes, **count_cell(self._settings.count)}
-        with uncollected(), ExitStack() as open_things:
+        with gc_paused(), ExitStack() as open_things:
             # Pages that wait on disk have left their memory to the references.
             share = 1 if self._pages.is_on_disk else 2
             references = open_things.enter_context(InlinkSort(self._directory, self._memory // share))
@@ -127,7 +127,7 @@ class BulkBuild:
             self._write_derived(parts, derived_columns(references, self._curs(), self._directory, memory=self._memory))
             if self._settings.history and self._links:
                 parts.part().write(sorted(baseline_cells(seq, now, self._links).items()))
-        return Built(seq, self._found, self._links)
+        return BulkBuilt(seq, self._found, self._links)
 
     def _write_pages(self, parts: CellParts, references: InlinkSort) -> None:
         docs, own = parts.part(), parts.part()

@@ -35,7 +35,7 @@ Told: TypeAlias = tuple[bytes, bytes, bytes]
 """(target, its domain, its own block)"""
 
 
-class Change(NamedTuple):
+class ReferenceChange(NamedTuple):
     """One event: at `at` (milliseconds since 1970) `source` began, ceased or reworded its reference to `target`."""
 
     at: int
@@ -87,17 +87,17 @@ def baseline_cells(seq: int, recorded: int, references: int) -> Cells:
     return {b"".join((_A, END, BASELINE, END, newest_first(seq))): b"%d %d" % (recorded, references)}
 
 
-class Baseline(NamedTuple):
+class HistoryBaseline(NamedTuple):
     """When history began, and how many references were known by then."""
 
     at: int
     references: int
 
 
-def baseline(reader: Reader) -> Baseline | None:
+def baseline(reader: Reader) -> HistoryBaseline | None:
     """Where history begins, if it does so with a bulk build."""
     cell = next(reader.scan(Table.CHANGES, b"a:", BASELINE, limit=1), None)
-    return Baseline(*map(int, cell.value.split())) if cell else None
+    return HistoryBaseline(*map(int, cell.value.split())) if cell else None
 
 
 _LONGEST_BLOCK: Final = 1 << 30
@@ -112,37 +112,37 @@ def _encode(told: Sequence[Told]) -> bytes:
     return len(packed).to_bytes(4, "big") + packed
 
 
-class Block(NamedTuple):
+class HistoryBlock(NamedTuple):
     """What one batch changed, for a target, a domain or all."""
 
     recorded: int
     """When; no block further down was recorded later."""
-    changes: list[Change]
+    changes: list[ReferenceChange]
     """The newest first."""
 
 
-def read_block(block: bytes, since: int | None = None) -> Block:
+def read_block(block: bytes, since: int | None = None) -> HistoryBlock:
     """The block of a domain or that of all; without its changes if none of them is as young as `since`."""
     newest, recorded, _ = block.split(b" ", 2)
     if since is not None and int(newest) < since:
-        return Block(int(recorded), [])
-    return Block(
+        return HistoryBlock(int(recorded), [])
+    return HistoryBlock(
         int(recorded), _in_order([change for target, _, own in _unpack(block) for change in _changes(target, own)[1]])
     )
 
 
-def read_target_block(target: bytes, block: bytes) -> Block:
+def read_target_block(target: bytes, block: bytes) -> HistoryBlock:
     recorded, changes = _changes(target, block)
-    return Block(recorded, _in_order(changes))
+    return HistoryBlock(recorded, _in_order(changes))
 
 
-def _in_order(changes: list[Change]) -> list[Change]:
+def _in_order(changes: list[ReferenceChange]) -> list[ReferenceChange]:
     return sorted(changes, key=lambda change: (-change.at, change.source, change.target))
 
 
-def _changes(target: bytes, block: bytes) -> tuple[int, list[Change]]:
+def _changes(target: bytes, block: bytes) -> tuple[int, list[ReferenceChange]]:
     recorded, events = _decode(block)
-    return recorded, [Change(at, step, source, target, anchor) for source, step, _, anchor, at in events]
+    return recorded, [ReferenceChange(at, step, source, target, anchor) for source, step, _, anchor, at in events]
 
 
 def _unpack(block: bytes) -> list[Told]:

@@ -10,10 +10,10 @@ from weft.config.sections import IndexSettings
 from weft.errors import StoreError, UsageError
 from weft.linkindex.cells import query_cells
 from weft.linkindex.changes import expired_cells, history_cells
+from weft.linkindex.gc_paused import gc_paused
+from weft.linkindex.index_state import IndexState
 from weft.linkindex.loaded import LoadedPage
-from weft.linkindex.round import Plan, Rules, plan_round
-from weft.linkindex.state import IndexState
-from weft.linkindex.uncollected import uncollected
+from weft.linkindex.round import CountingRules, RoundPlan, plan_round
 from weft.store.api import Batch, Column, Reader, Store
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
@@ -42,12 +42,12 @@ class LinkIndex:
     def __init__(self, store: Store, settings: IndexSettings, clock: Clock | None = None) -> None:
         self._store, self._settings, self._clock = store, settings, clock or SystemClock()
         self._state = IndexState(store)
-        self._rules = Rules(external_only=settings.count == "external")
+        self._rules = CountingRules(external_only=settings.count == "external")
         self._is_marked = check_count(store, settings.count)
 
     def apply(self, pages: Iterable[LoadedPage], notes: Mapping[bytes, bytes | None] | None = None) -> Applied:
         """Take a round of pages, and `notes` (encoded cells, such as how far an import is) in the same batch."""
-        with uncollected():
+        with gc_paused():
             # In a function of its own: what it made is gone before the collector would walk over it.
             return self._apply(pages, notes or {})
 
@@ -67,7 +67,7 @@ class LinkIndex:
             links=len(plan.updates.links),
         )
 
-    def _batch(self, plan: Plan, seq: int) -> Batch:
+    def _batch(self, plan: RoundPlan, seq: int) -> Batch:
         cells = query_cells(plan.updates)
         cells.update(plan.cells)
         if plan.updates.links:
@@ -77,7 +77,7 @@ class LinkIndex:
                 cells.update(history_cells(plan.updates.links, seq, now))
         return Batch(cells)
 
-    def _commit(self, batch: Batch, seq: int, plan: Plan) -> None:
+    def _commit(self, batch: Batch, seq: int, plan: RoundPlan) -> None:
         if not self._is_marked:
             batch.add(count_cell(self._settings.count))
         try:

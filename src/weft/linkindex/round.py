@@ -8,18 +8,28 @@ from operator import itemgetter
 
 from weft.linkindex import keys
 from weft.linkindex.cells import Cells
-from weft.linkindex.domains import combine_domains, observe_domains, observe_totals
+from weft.linkindex.index_state import IndexState
 from weft.linkindex.loaded import LoadedPage
-from weft.linkindex.loader import Sorted, newest, sort_out
-from weft.linkindex.pages import NOTHING_BEFORE, Difference, difference
+from weft.linkindex.observers import (
+    NOTHING_BEFORE,
+    PageDifference,
+    SortedPages,
+    add_docs,
+    combine_domains,
+    combine_uris,
+    newest,
+    observe_domains,
+    observe_totals,
+    observe_uris,
+    page_difference,
+    sort_out,
+)
 from weft.linkindex.records import DomainInfo, UriInfo, Version, compress_doc, encode_since
-from weft.linkindex.state import IndexState
 from weft.linkindex.updates import LinkChange, Updates
-from weft.linkindex.uris import add_docs, combine, observe_uris
 
 
 @dataclass(slots=True)
-class Plan:
+class RoundPlan:
     """What a round decided; nothing has happened yet."""
 
     cells: Cells = field(default_factory=dict)
@@ -27,7 +37,7 @@ class Plan:
     updates: Updates = field(default_factory=Updates)
     outgoing: list[LinkChange] = field(default_factory=list)
     """References to uris of other owners."""
-    pages: Sorted = field(default_factory=Sorted)
+    pages: SortedPages = field(default_factory=SortedPages)
 
     @property
     def uris(self) -> dict[bytes, UriInfo]:
@@ -39,7 +49,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class CountingRules:
     """How an owner counts, and what is its own."""
 
     external_only: bool = False
@@ -49,11 +59,14 @@ class Rules:
 
 
 def plan_round(
-    state: IndexState, pages: Iterable[LoadedPage], messages: Sequence[LinkChange] = (), rules: Rules | None = None
-) -> Plan:
+    state: IndexState,
+    pages: Iterable[LoadedPage],
+    messages: Sequence[LinkChange] = (),
+    rules: CountingRules | None = None,
+) -> RoundPlan:
     """Decide what `pages` (this owner's) and `messages` (to this owner, in order) do to the index."""
-    rules = rules or Rules()
-    plan = Plan()
+    rules = rules or CountingRules()
+    plan = RoundPlan()
     best = newest(sorted(pages, key=lambda page: page.uri))
     known = state.versions(list(best))
     plan.pages = sort_out(best, known)
@@ -61,7 +74,7 @@ def plan_round(
     own = [*messages, *changes]
     # Cells are then made nearly in the order of their keys, which halves the cost of writing them.
     own.sort(key=itemgetter(0))
-    deltas = combine(own)
+    deltas = combine_uris(own)
     for uri, domain, step in docs:
         add_docs(deltas, uri, domain, step)
     plan.updates.links = own
@@ -75,7 +88,7 @@ def plan_round(
 
 
 def _observe_pages(
-    plan: Plan, state: IndexState, known: Mapping[bytes, Version], rules: Rules
+    plan: RoundPlan, state: IndexState, known: Mapping[bytes, Version], rules: CountingRules
 ) -> tuple[list[LinkChange], list[tuple[bytes, bytes, int]]]:
     """Put the pages' own cells into the plan; return changes of own references, and content that came or went."""
     own: list[LinkChange] = []
@@ -85,7 +98,7 @@ def _observe_pages(
         plan.cells[_version_key(page)] = page.version.encode()
     for page in plan.pages.changed:
         before = befores.get(page.uri)
-        found = difference(page, before or NOTHING_BEFORE)
+        found = page_difference(page, before or NOTHING_BEFORE)
         _add_page(plan, page, found, is_known=page.uri in known)
         own += _route(plan, page, found.changes, rules)
         if (before is not None) == page.is_gone:
@@ -93,7 +106,7 @@ def _observe_pages(
     return own, docs
 
 
-def _route(plan: Plan, page: LoadedPage, changes: list[LinkChange], rules: Rules) -> list[LinkChange]:
+def _route(plan: RoundPlan, page: LoadedPage, changes: list[LinkChange], rules: CountingRules) -> list[LinkChange]:
     """The changes that count and are this owner's; those of other owners go into the plan's messages."""
     if rules.external_only:
         changes = [change for change in changes if change[1] != page.domain]
@@ -103,7 +116,7 @@ def _route(plan: Plan, page: LoadedPage, changes: list[LinkChange], rules: Rules
     return [change for change in changes if rules.owns(change[1])]
 
 
-def _add_page(plan: Plan, page: LoadedPage, found: Difference, *, is_known: bool) -> None:
+def _add_page(plan: RoundPlan, page: LoadedPage, found: PageDifference, *, is_known: bool) -> None:
     cells: Cells = {
         keys.page_version(page.uri): None if page.is_gone else page.version.encode(),
         keys.page_gone(page.uri): page.version.encode() if page.is_gone else None,
@@ -120,7 +133,7 @@ def _version_key(page: LoadedPage) -> bytes:
     return keys.page_gone(page.uri) if page.is_gone else keys.page_version(page.uri)
 
 
-def _add_infos(plan: Plan) -> None:
+def _add_infos(plan: RoundPlan) -> None:
     for uri, domain, _, after in plan.updates.uris:
         # encode(), written out: there is one for nearly every link.
         plan.cells[keys.uri_info(domain, uri)] = b"%d %d %d" % after if after[0] or after[2] else None

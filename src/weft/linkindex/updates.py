@@ -1,4 +1,4 @@
-"""What observers tell each other and the exporters: changes of references, of pages, of uris, of domains."""
+"""What observers pass on: changes of references, of pages, of uris, of domains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DomainUpdate: TypeAlias = tuple[bytes, DomainInfo, DomainInfo]
 
 @dataclass(slots=True)
 class Updates:
-    """Everything that one round changed, for those who keep the query table, the history and other followers."""
+    """Everything that one round changed; the cells of the query table and of the history follow from it."""
 
     pages: list[PageUpdate] = field(default_factory=list)
     links: list[LinkChange] = field(default_factory=list)

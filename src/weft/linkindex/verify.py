@@ -24,7 +24,7 @@ _LONGEST_VALUE: Final = 120
 _key_of = itemgetter(0)
 
 
-class Difference(NamedTuple):
+class CellDifference(NamedTuple):
     """A cell that is not as it should be; None where there is none, or should be none."""
 
     key: bytes
@@ -60,7 +60,7 @@ class Comparison:
         self._expected = expected_cells(reader, count, directory, memory=memory, progress=progress)
         self._held = held_cells(reader)
 
-    def __iter__(self) -> Iterator[Difference]:
+    def __iter__(self) -> Iterator[CellDifference]:
         return differences(self._expected, self._held, self._count)
 
     def _count(self, cells: int) -> None:
@@ -87,7 +87,7 @@ def verify(
 
 def differences(
     expected: Iterator[Pair], held: Iterator[Pair], compared: Callable[[int], None]
-) -> Iterator[Difference]:
+) -> Iterator[CellDifference]:
     """Where two sides, each in ascending order of keys, do not agree; `compared` is told how many cells were done.
 
     Both are taken in blocks of one size, and equal blocks are found equal at the speed of C. After a difference the
@@ -110,7 +110,7 @@ def differences(
         every = should.keys() | does.keys()
         compared(len(every))
         for key in sorted(key for key in every if should.get(key) != does.get(key)):
-            yield Difference(key, held=does.get(key), expected=should.get(key))
+            yield CellDifference(key, held=does.get(key), expected=should.get(key))
 
 
 def _take(side: list[Pair], bound: bytes) -> dict[bytes, bytes]:

@@ -1,4 +1,4 @@
-"""The control plane's promise: who may fetch, build and serve what, agreed by all processes through one database.
+"""The calls of the control plane, by who makes them: a role's constructor takes only the calls of that role.
 
 Every call is one transaction, durable when it returns; making a call again is harmless. Times are milliseconds; the
 database's clock alone judges leases.
@@ -33,12 +33,40 @@ from weft.mgmt.values import (
 )
 from weft.model.site import Site
 
+# Calls that several callers share.
 
-class Links(Protocol):
-    """Links: known once, claimed by one crawler at a time, never deleted."""
 
+class AddLinks(Protocol):
     def add(self, links: Sequence[NewLink]) -> int:
         """Make links known and pending; a known one is left as it is. Returns how many are new."""
+
+
+class ReadSites(Protocol):
+    def sites(self) -> list[Site]: ...
+
+
+class ReadRobots(Protocol):
+    def robots(self, origins: Sequence[str]) -> dict[str, Robots]: ...
+
+
+# Calls by who makes them.
+
+
+class NodeCalls(Protocol):
+    """Every role: it registers, renews its lease and leaves."""
+
+    def register(self, type: NodeType, address: str, row: int = 0) -> Lease:  # noqa: A002
+        """A new epoch for the node at this address; what its last epoch held is freed."""
+
+    def heartbeat(self, lease: Lease) -> NodeState:
+        """Renew; returns what the node is asked to be. Raises LeaseLost when the epoch is void."""
+
+    def tell(self, lease: Lease, state: NodeState) -> None:
+        """Store what the node is now; offline gives back all that it holds."""
+
+
+class UrlServerCalls(NodeCalls, AddLinks, ReadSites, ReadRobots, Protocol):
+    """A URL server, which is registered as a crawler: it claims links and learns about their hosts."""
 
     def claim(self, crawler: Lease, limit: int = 5, reject: Collection[str] = ()) -> Chunk | None:
         """Take up to `limit` pending links, spread over web hosts that are ready and not rejected, as a new chunk.
@@ -46,20 +74,7 @@ class Links(Protocol):
         None when none wait. They are the crawler's until reported, released or its lease ends.
         """
 
-    def details(self, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
-        """What is needed to fetch; a link that is not being crawled is left out."""
-
-    def report(self, results: Sequence[Result]) -> list[bool]:
-        """Store how fetches ended, in any order, any number of times; says of each whether it was (or had been) taken.
-
-        An error picks a pending link into the same chunk, remembered with the outcome. Late ones (an older claim or a
-        void epoch) change nothing.
-        """
-
     def outcomes(self, doc_ids: Sequence[DocId]) -> dict[DocId, Outcome]: ...
-
-    def known(self, uris: Sequence[str]) -> dict[str, LinkFacts]:
-        """What is known of pages' links, by uri; an unknown one is left out."""
 
     def lost(self, crawler: Lease, links: Sequence[tuple[DocId, int]]) -> None:
         """DONE without a stored result: pending again, after three losses error (class lost). (doc_id, claim)"""
@@ -70,91 +85,97 @@ class Links(Protocol):
     def release(self, crawler: Lease, doc_ids: Sequence[DocId] | None = None) -> int:
         """Give links back to pending, not as a loss; None: everything that this crawler holds and nobody reported."""
 
-    def reopen(self, wanted: Sequence[Reopen]) -> list[bool]:
-        """Make links pending again; an unknown one becomes known. Says of each whether it is pending now."""
-
     def defer(self, until: Mapping[str, int]) -> None:
         """No link of these web hosts is claimed before these moments (database's clock)."""
 
-    def linger(self, crawler: Lease) -> int:
+    def seal_finished(self, crawler: Lease) -> int:
         """Move finished links out of this crawler's unfinished chunks into a new chunk, crawled at once; how many."""
-
-
-class WebHosts(Protocol):
-    """What is known about web hosts, for all URL servers."""
 
     def open_robots(self, crawler: Lease, urls: Mapping[str, str]) -> dict[str, ClaimedLink]:
         """A robots link for each origin -> URL (robots.txt or a redirect's target), crawling, outside any chunk."""
 
     def save_robots(self, robots: Sequence[Robots]) -> None: ...
 
-    def robots(self, origins: Sequence[str]) -> dict[str, Robots]: ...
-
     def save_addresses(self, addresses: Sequence[Address]) -> None: ...
 
     def addresses(self, web_hosts: Sequence[str]) -> dict[str, Address]: ...
 
     def own_slots(self, crawler: Lease) -> frozenset[int]:
-        """Which of the 256 parts of all addresses (crc32 of the ip key mod 256) are this crawler's alone, now.
+        """Which of the 256 address slots (crc32 of the ip key mod 256) are this crawler's alone, now.
 
-        Parts move only from a crawler that gave them up or whose lease ended; a crawler must call this with every
+        Slots move only from a crawler that gave them up or whose lease ended; a crawler must call this with every
         heartbeat and stop asking addresses that it does not own any more before it calls.
         """
 
 
-class Building(Protocol):
-    """Chunks from crawled to served."""
+class SpiderCalls(NodeCalls, Protocol):
+    """A spider: it looks up what to fetch and reports how that ended."""
+
+    def details(self, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
+        """What is needed to fetch; a link that is not being crawled is left out."""
+
+    def report(self, results: Sequence[Result]) -> list[bool]:
+        """Store how fetches ended, in any order, any number of times; tells of each whether it was (or had been) taken.
+
+        An error picks a pending link into the same chunk, remembered with the outcome. Late ones (an older claim or a
+        void epoch) change nothing.
+        """
+
+
+class BuilderCalls(NodeCalls, ReadSites, Protocol):
+    """The index process, which is registered as an index builder: it loads crawled chunks."""
 
     def take_crawled(self, builder: Lease, most: int = 5) -> list[BuildChunk]: ...
 
     def built(self, builder: Lease, chunk: ChunkId, attempt: int) -> bool:
-        """The chunk is in the index; False if it is not this attempt's any more (then it is somebody else's to say)."""
+        """The chunk is in the index; False if it is not this attempt's any more: another builder reports it then."""
 
     def build_failed(self, builder: Lease, chunk: ChunkId, attempt: int, reason: str) -> bool:
         """Offered again; left in error with its reason after three times."""
 
-    def retry(self, chunks: Sequence[ChunkId] | None = None) -> int:
-        """Offer chunks in error again; None: all."""
+
+class DispatcherCalls(Protocol):
+    """The dispatcher, inside the index process: it hands over what is to be crawled next."""
+
+    def reopen(self, wanted: Sequence[Reopen]) -> list[bool]:
+        """Make links pending again; an unknown one becomes known. Tells of each whether it is pending now."""
+
+
+class IndexServerCalls(NodeCalls, Protocol):
+    """An index server: it loads built chunks in the order of their numbers."""
 
     def next_placement(self, server: Lease, after: int) -> Placement | None: ...
 
     def acknowledge(self, server: Lease, number: int) -> None: ...
 
 
-class Nodes(Protocol):
-    """Our own processes."""
+class OperatorCalls(AddLinks, ReadSites, ReadRobots, Protocol):
+    """People, through commands and other programs: they look, add links, change sites, and steer nodes."""
 
-    def register(self, type: NodeType, address: str, row: int = 0) -> Lease:  # noqa: A002
-        """A new epoch for the node at this address; what its last epoch held is freed."""
-
-    def heartbeat(self, lease: Lease) -> NodeState:
-        """Renew; returns what the node is asked to be. Raises LeaseLost when the epoch is void."""
-
-    def tell(self, lease: Lease, state: NodeState) -> None:
-        """The node says what it is now; offline gives back all that it holds."""
-
-    def ask(self, node: NodeId, state: NodeState) -> None:
-        """Ask a node to pause, drain or go on."""
-
-    def reap(self) -> int:
-        """Free what nodes with an ended lease held; how many nodes."""
-
-    def nodes(self) -> list[Node]: ...
-
-
-class Sites(Protocol):
-    def sites(self) -> list[Site]: ...
+    def known(self, uris: Sequence[str]) -> dict[str, LinkFacts]:
+        """What is known of pages' links, by uri; an unknown one is left out."""
 
     def set_sites(self, sites: Sequence[Site]) -> None:
         """All or none of them; one that is there is replaced."""
 
+    def nodes(self) -> list[Node]: ...
 
-class Mgmt(Links, WebHosts, Building, Nodes, Sites, Protocol):
-    """The whole control plane."""
+    def ask(self, node: NodeId, state: NodeState) -> None:
+        """Ask a node to pause, drain or carry on."""
+
+    def reap(self) -> int:
+        """Free what nodes with an ended lease held; how many nodes. Heartbeats and registrations do so too."""
+
+    def retry(self, chunks: Sequence[ChunkId] | None = None) -> int:
+        """Offer chunks in error again; None: all."""
 
     def counts(self) -> Counts: ...
 
     def table(self, relation: str, after: int = 0, limit: int = 100) -> list[dict[str, object]]:
-        """Rows of a relation by rising index, as the documents print them."""
+        """Rows of a relation by rising index, in the columns of `relations`."""
+
+
+class Mgmt(UrlServerCalls, SpiderCalls, BuilderCalls, DispatcherCalls, IndexServerCalls, OperatorCalls, Protocol):
+    """The whole control plane, for whoever opens it and closes it."""
 
     def close(self) -> None: ...

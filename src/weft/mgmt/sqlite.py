@@ -6,10 +6,7 @@ from pathlib import Path
 
 from weft.clock import Clock, SystemClock
 from weft.config.sections import MgmtSettings
-from weft.mgmt.locks import NodeLocks
-from weft.mgmt.sql import nodes
-from weft.mgmt.sql.database import Transaction
-from weft.mgmt.sql.ledger import Ledger
+from weft.mgmt.node_locks import NodeLocks
 from weft.mgmt.sql.mgmt import SqlMgmt
 from weft.mgmt.sql.sqlite_database import SqliteDatabase
 from weft.mgmt.values import Lease, NodeId, NodeState, NodeType
@@ -25,21 +22,18 @@ class SqliteMgmt(SqlMgmt):
     def register(self, type: NodeType, address: str, row: int = 0) -> Lease:  # noqa: A002
         self.reap()
         held: list[Lease] = []
+
+        def hold(lease: Lease) -> None:
+            self._locks.hold(lease.node, lease.epoch)
+            held.append(lease)
+
         try:
-            lease = self._counted(self._register, type, address, row, held)
+            lease = self._register(type, address, row, hold)
         except BaseException:
             for lease in held:  # of an epoch that never was
                 self._locks.let_go(lease.node, lease.epoch)
             raise
         self._locks.drop(lease.node, before=lease.epoch)
-        return lease
-
-    def _register(
-        self, tx: Transaction, ledger: Ledger, type_: NodeType, address: str, row: int, held: list[Lease]
-    ) -> Lease:
-        lease = nodes.register(tx, ledger, type_, address, row)
-        self._locks.hold(lease.node, lease.epoch)
-        held.append(lease)
         return lease
 
     def tell(self, lease: Lease, state: NodeState) -> None:

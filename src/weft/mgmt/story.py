@@ -19,14 +19,14 @@ SERVER: Final = "10.10.127.102:5000"
 Table = Sequence[Mapping[str, object]]
 
 
-class Step(NamedTuple):
+class StoryStep(NamedTuple):
     """What happened, and all relations afterwards."""
 
     title: str
     tables: Mapping[str, Table]
 
 
-def story(mgmt: Mgmt) -> Iterator[Step]:
+def story(mgmt: Mgmt) -> Iterator[StoryStep]:
     """Play it on an empty control plane, one step at a time."""
     crawler = mgmt.register(NodeType.CRAWLER, CRAWLER)
     builder = mgmt.register(NodeType.INDEX_BUILDER, BUILDER)
@@ -67,5 +67,5 @@ def _required(chunk: Chunk | None) -> Chunk:
     return chunk
 
 
-def _step(mgmt: Mgmt, title: str) -> Step:
-    return Step(title, {relation: mgmt.table(relation) for relation in DOCUMENTED})
+def _step(mgmt: Mgmt, title: str) -> StoryStep:
+    return StoryStep(title, {relation: mgmt.table(relation) for relation in DOCUMENTED})

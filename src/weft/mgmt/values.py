@@ -1,4 +1,4 @@
-"""What the control plane and its callers tell each other."""
+"""What goes into the calls of the control plane and comes out of them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ ChunkId = NewType("ChunkId", int)
 class LinkState(StrEnum):
     PENDING, CRAWLING, CRAWLED, ERROR = "pending", "crawling", "crawled", "error"
 
+    @property
+    def is_finished(self) -> bool:
+        return self in (LinkState.CRAWLED, LinkState.ERROR)
+
 
 class LinkKind(StrEnum):
     PAGE, ROBOTS = "page", "robots"
@@ -32,6 +36,11 @@ class BuilderTask(StrEnum):
 
 
 class NodeType(StrEnum):
+    """What a process is registered as: the URL server is the crawler, the index process the index builder.
+
+    Databases keep the value, of at most 22 characters, as it is; a new type needs no migration.
+    """
+
     CRAWLER, SPIDER, INDEX_BUILDER, INDEX_SERVER = "Crawler", "Spider", "Index Builder", "Index Server"
 
 
@@ -97,7 +106,10 @@ class WarcPosition(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """How a fetch ended. Archived (crawled) when there is a position, whatever the status; else an error."""
+    """How a fetch ended. Archived (crawled) when there is a position, whatever the status; else an error.
+
+    Every field but the body is kept with the link; the databases keep them in the columns of `sql/result_columns.py`.
+    """
 
     doc_id: DocId
     claim: int
@@ -122,7 +134,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a link, for the URL server that hears DONE."""
+    """What became of a link, for the URL server that received DONE.
+
+    Fields that have the name of a field of Result are taken from the link's last result.
+    """
 
     doc_id: DocId
     claim: int
@@ -138,7 +153,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LinkFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the control plane knows of a page's link, for those who ask."""
+    """What the control plane knows of a page's link, for those who ask.
+
+    Fields that have the name of a field of Result are taken from the link's last result.
+    """
 
     doc_id: DocId
     url: str

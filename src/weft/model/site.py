@@ -1,7 +1,7 @@
 """Sites: what may be crawled, and what a user may set for each.
 
-A new setting is one more field of SiteSettings. Commands, help, documents, control plane, dispatcher and spiders take
-its name, type, check and secrecy from here; what is left to write is its use.
+A new setting is one more field of SiteSettings. Commands, help, documents, control plane, dispatcher, URL servers and
+spiders take its name, type, check and secrecy from here; what is left to write is its use.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _HEADER_VALUE: Final = re.compile(r"[!-~](?:[ -~]{0,8190}[!-~])?")
 _OUR_HEADERS: Final = frozenset(
     {"host", "user-agent", "connection", "content-length", "transfer-encoding", "accept-encoding", "te", "upgrade"}
 )
+_LONGEST_DELAY: Final = 86_400
 _PROXY: Final = re.compile(r"(?:https?|socks5h?)://[!-~]+")
 
 
@@ -43,6 +44,8 @@ class Affects(Enum):
     """Which links go first."""
     FETCH = auto()
     """How its pages are fetched: spiders are told."""
+    PACE = auto()
+    """How often its hosts are asked: URL servers are told."""
 
 
 class SiteKey(NamedTuple):
@@ -56,6 +59,10 @@ class SiteKey(NamedTuple):
 
 def _count_problem(value: int) -> str:
     return "" if value >= 0 else f"expected 0 or more, found {value}"
+
+
+def _delay_problem(seconds: float) -> str:
+    return "" if 0 <= seconds <= _LONGEST_DELAY else f"expected 0 to {_LONGEST_DELAY} seconds, found {seconds:g}"
 
 
 def _patterns_problem(patterns: Sequence[str]) -> str:
@@ -96,6 +103,10 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         tuple[str, ...] | None, SiteKey("Patterns of which a URL must match none.", Affects.SCOPE, _patterns_problem)
     ] = None
     priority: Annotated[int | None, SiteKey("Sites with a lower number are crawled first.", Affects.ORDER)] = None
+    delay: Annotated[
+        float | None,
+        SiteKey("Shortest time between two requests to one of its hosts, in seconds.", Affects.PACE, _delay_problem),
+    ] = None
     keep_parameters: Annotated[
         tuple[str, ...] | None,
         SiteKey("Query parameters that always matter; `name*` covers all that begin so.", Affects.PARAMETERS),
@@ -150,7 +161,15 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 SITE_KEYS: Final[Mapping[str, SiteKey]] = {
     name: hint.__metadata__[0] for name, hint in get_type_hints(SiteSettings, include_extras=True).items()
 }
-_KIND_WORDS: Final = {int: "an integer", bool: "true or false", str: "text", tuple: "a list of texts", dict: "a table"}
+NO_SETTINGS: Final = SiteSettings()
+_KIND_WORDS: Final = {
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    str: "text",
+    tuple: "a list of texts",
+    dict: "a table",
+}
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,7 +180,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     """hosts | domains | any"""
     is_excluded: bool = False
     seeds: list[str] = []
-    settings: SiteSettings = SiteSettings()
+    settings: SiteSettings = NO_SETTINGS
 
 
 def checked(name: str, value: object) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from weft.reading.body import BodyType
 from weft.reading.html_body import HTML
 from weft.reading.listing_body import LISTING
+from weft.reading.response_body import BodyType
 
 BODY_TYPES: Final[tuple[BodyType, ...]] = (
     HTML,

@@ -7,8 +7,8 @@ from typing import Final
 
 from weft.html import parse_page
 from weft.linkindex.records import Doc
-from weft.reading.body import Body, BodyType, PageContent, ReadBody, looks_like_html
 from weft.reading.outcomes import BodyKind
+from weft.reading.response_body import Body, BodyType, PageContent, ReadBody, looks_like_html
 from weft.reading.settings import ReadingSettings
 
 HTML_MEDIA_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})

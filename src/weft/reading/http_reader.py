@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from weft.archive.http_message import Head
+from weft.archive.http_message import HttpHead, text_of
 from weft.html import robots_in_header
 from weft.linkindex.loaded import LoadedPage, load_gone, load_joined
 from weft.linkindex.records import Doc
 from weft.model.links import base_for_links, join_links
 from weft.model.url import PageUrl, UrlRefused
 from weft.reading import body_types
-from weft.reading.body import BodyType, PageContent, RecognisedBody
 from weft.reading.following import (
     FoundUrl,
     fingerprint_of_entries,
@@ -25,6 +24,7 @@ from weft.reading.following import (
 from weft.reading.listing_entries import UrlListing
 from weft.reading.listing_kinds import ListingKind
 from weft.reading.outcomes import BodyKind, Effect, Leads, PageOutcome, effect_of, is_redirect, is_success, outcome_of
+from weft.reading.response_body import BodyType, PageContent, RecognisedBody
 from weft.reading.settings import ReadingPolicy, ReadingSettings
 
 
@@ -32,7 +32,7 @@ class Payload(Protocol):
     """What came with a success: a `Body`, or what another program extracted from one."""
 
     @property
-    def head(self) -> Head: ...
+    def head(self) -> HttpHead: ...
 
     def recognise(self, types: Iterable[BodyType]) -> RecognisedBody | None:
         """What reads it; None if none of `types` does."""
@@ -105,7 +105,7 @@ class HttpReader:
             return Leads.TO_NO_PAGE, None
         return (Leads.TO_ITSELF if target.uri == response.page.uri else Leads.ELSEWHERE), target
 
-    def _page(self, response: PageResponse, outcome: PageOutcome, head: Head, content: PageContent) -> Reading:
+    def _page(self, response: PageResponse, outcome: PageOutcome, head: HttpHead, content: PageContent) -> Reading:
         page, links = response.page, content.links
         wishes = [value for name, value in head.fields if name == "x-robots-tag"]
         robots = content.robots | robots_in_header(wishes, self.settings.product)
@@ -146,13 +146,9 @@ class HttpReader:
         return load_gone(response.page, response.at) if effect is Effect.REMOVE else None
 
 
-def location_in(head: Head) -> str | None:
-    """For PageResponse. A header is read as latin-1; servers write UTF-8 into it, as browsers expect."""
-    given = head.get("location")
-    try:
-        return given.encode("latin-1").decode() or None
-    except UnicodeError:
-        return given
+def location_in(head: HttpHead) -> str | None:
+    """For PageResponse."""
+    return text_of(head.get("location")) or None
 
 
 def _with_nofollow(rel: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from weft.archive.decode import DecodeLimits
-from weft.reading.body import Body, BodyType, ReadBody
+from weft.archive.body_decoding import DecodeLimits
 from weft.reading.listing_entries import UrlListing, read_listing
 from weft.reading.listing_kinds import ListingKind, kind_of, unpacked
 from weft.reading.outcomes import BodyKind
+from weft.reading.response_body import Body, BodyType, ReadBody
 from weft.reading.settings import ReadingSettings
 
 

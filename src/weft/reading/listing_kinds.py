@@ -9,8 +9,8 @@ from typing import Final
 
 from isal import isal_zlib
 
-from weft.archive.decode import DecodeLimits, decode
-from weft.archive.faults import GzipError
+from weft.archive.archive_errors import GzipError
+from weft.archive.body_decoding import DecodeLimits, decode
 
 _ROOT: Final = re.compile(rb"<((?:[\w.-]{1,32}:)?)(urlset|sitemapindex|rss|feed|rdf)\b", re.IGNORECASE)
 _LOOK: Final = 4096

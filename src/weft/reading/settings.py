@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from weft.config import Settings
-from weft.config.settings import product_token
 from weft.config.sections import LimitsSettings
+from weft.config.settings import product_token
 from weft.model.url import UrlRules
 
 

@@ -9,14 +9,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from weft.errors import LeaseLost, MgmtError, MgmtUnavailable
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import NodeCalls
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Calls_co = TypeVar("Calls_co", bound=NodeCalls, covariant=True)
+"""The calls that the role makes: UrlServerCalls, SpiderCalls, …"""
 _Job = tuple[Callable[[], Any], "asyncio.Future[Any]"]
 
 _FIRST_WAIT: Final = 0.1
@@ -93,10 +95,10 @@ async def until_available(what: str, attempt: Callable[[], Awaitable[T]]) -> T:
         wait = min(wait * 2, _LONGEST_WAIT)
 
 
-class ControlPlane:
+class ControlPlane(Generic[Calls_co]):
     """The control plane as a role calls it from its event loop."""
 
-    def __init__(self, mgmt: Mgmt) -> None:
+    def __init__(self, mgmt: Calls_co) -> None:
         self.mgmt = mgmt
         self._thread = CallThread("weft-mgmt")
 

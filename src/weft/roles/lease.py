@@ -10,6 +10,7 @@ from typing import Final
 from weft.clock import Clock, MonotonicClock
 from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost, WeftError
+from weft.mgmt.api import NodeCalls
 from weft.mgmt.values import Lease, NodeState, NodeType
 from weft.roles.calls import ControlPlane
 
@@ -27,7 +28,7 @@ class LeaseKeeper:
 
     def __init__(
         self,
-        control: ControlPlane,
+        control: ControlPlane[NodeCalls],
         node: NodeType,
         address: str,
         settings: MgmtSettings,

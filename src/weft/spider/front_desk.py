@@ -1,4 +1,4 @@
-"""Where connections and orders meet: who asked, who must be told, and when to read no more."""
+"""Where connections and orders meet: who asked, who gets an answer, and when to read no more lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from weft.spider.gate import Gate
-from weft.spider.orders import Order, Orders
+from weft.spider.orders import FetchOrder, FetchOrders
 from weft.spider.urlserver_connection import UrlServerConnection
 from weft.wire import Fetch
 
@@ -23,13 +23,13 @@ class FrontDesk:
     """`came` is called when there is something new to fetch or room for it, `left` with orders nobody waits for."""
 
     def __init__(
-        self, options: DeskOptions, gate: Gate, came: Callable[[], None], left: Callable[[list[Order]], None]
+        self, options: DeskOptions, gate: Gate, came: Callable[[], None], left: Callable[[list[FetchOrder]], None]
     ) -> None:
         self._options, self._gate, self._came, self._left = options, gate, came, left
         self._loop = asyncio.get_running_loop()
         self._connections: set[UrlServerConnection] = set()
         self._is_paused = False
-        self.orders = Orders(options.working_every)
+        self.orders = FetchOrders(options.working_every)
 
     def connected(self, connection: UrlServerConnection) -> None:
         self._connections.add(connection)
@@ -47,12 +47,12 @@ class FrontDesk:
         self._left(self.orders.leave(connection))
         self.look()
 
-    def answer(self, orders: list[Order]) -> None:
+    def answer(self, orders: list[FetchOrder]) -> None:
         """Say DONE to everybody who waits for these."""
-        told = {asker for order in orders for asker, _ in order.askers}
+        answered = {asker for order in orders for asker, _ in order.askers}
         for order in orders:
             self.orders.finish(order)
-        for asker in told:
+        for asker in answered:
             asker.send()
         self.look()
 
@@ -76,9 +76,9 @@ class FrontDesk:
         """Say WORKING for everything that takes its time, until cancelled."""
         while True:
             await asyncio.sleep(min(1.0, self._options.working_every / 8))
-            told = set()
+            answered = set()
             for asker, trans_id in self.orders.signs_of_life(self._loop.time()):
                 asker.working(trans_id)
-                told.add(asker)
-            for asker in told:
+                answered.add(asker)
+            for asker in answered:
                 asker.send()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from weft.archive.directory import free_bytes
+from weft.archive.archive_directory import free_bytes
 
 log = logging.getLogger(__name__)
 

@@ -12,13 +12,14 @@ from typing import Final, NamedTuple
 import msgspec
 
 from weft import failpoints
-from weft.archive.cdxj import Position
-from weft.archive.faults import ArchiveUnwritable
-from weft.archive.records import LARGE, Exchange, Rendered
-from weft.archive.writer import ArchiveWriter
+from weft.archive.archive_errors import ArchiveUnwritable
+from weft.archive.archive_writer import ArchiveWriter
+from weft.archive.cdxj import RecordPosition
+from weft.archive.warc_records import LARGE, Exchange, RenderedRecords
+from weft.mgmt.api import SpiderCalls
 from weft.mgmt.values import Result, WarcPosition
 from weft.roles.calls import CallThread, ControlPlane
-from weft.spider.orders import Order
+from weft.spider.orders import FetchOrder
 from weft.spider.response_reader import FetchRecord
 
 log = logging.getLogger(__name__)
@@ -29,9 +30,9 @@ _RETRY: Final = 1.0
 
 
 class HeldRecord(NamedTuple):
-    order: Order
+    order: FetchOrder
     result: Result
-    record: Rendered | Exchange | None
+    record: RenderedRecords | Exchange | None
     size: int
     """Bytes that it holds in memory."""
 
@@ -49,9 +50,9 @@ class Recorder:
     def __init__(
         self,
         archive: ArchiveWriter,
-        control: ControlPlane,
+        control: ControlPlane[SpiderCalls],
         options: RecorderOptions,
-        answered: Callable[[list[Order]], None],
+        answered: Callable[[list[FetchOrder]], None],
     ) -> None:
         self._archive, self._control, self._options, self._answered = archive, control, options, answered
         self._thread = CallThread("weft-archive")
@@ -66,8 +67,8 @@ class Recorder:
         """Fetches that are not answered yet."""
         return len(self._found) + len(self._held)
 
-    def add(self, order: Order, fetched: FetchRecord) -> None:
-        record: Rendered | Exchange | None = fetched.exchange
+    def add(self, order: FetchOrder, fetched: FetchRecord) -> None:
+        record: RenderedRecords | Exchange | None = fetched.exchange
         size = 0
         if fetched.exchange is not None and len(fetched.exchange.body) <= LARGE:
             # On this thread: another one would have to be given the interpreter for each of a dozen short steps.
@@ -103,7 +104,7 @@ class Recorder:
         positions = iter(await self._until_written(records) if records else ())
         return [found.result if found.record is None else self._placed(found.result, next(positions)) for found in held]
 
-    async def _until_written(self, records: list[Rendered | Exchange]) -> list[Position]:
+    async def _until_written(self, records: list[RenderedRecords | Exchange]) -> list[RecordPosition]:
         while True:
             try:
                 positions = await self._thread.do(lambda: self._archive.store(records))
@@ -131,6 +132,6 @@ class Recorder:
             for result in results:
                 await self._report([result])
 
-    def _placed(self, result: Result, position: Position) -> Result:
+    def _placed(self, result: Result, position: RecordPosition) -> Result:
         place = WarcPosition(self._options.node, position.file, position.offset, position.length)
         return msgspec.structs.replace(result, position=place)

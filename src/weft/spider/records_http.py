@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs
 
-from weft.archive.cdxj import Position
-from weft.archive.faults import RecordUnreadable
-from weft.archive.reading import read_member_bytes
+from weft.archive.archive_errors import RecordUnreadable
+from weft.archive.cdxj import RecordPosition
+from weft.archive.record_reader import read_member_bytes
 from weft.roles.listener import is_loopback
 
 BEGINNING: Final = b"GET /"
@@ -105,7 +105,7 @@ class RecordsProtocol(asyncio.Protocol):
             self._transport.close()
 
 
-def _position(first_line: str) -> Position | None:
+def _position(first_line: str) -> RecordPosition | None:
     method, _, rest = first_line.partition(" ")
     path, _, query = rest.removesuffix(" HTTP/1.1").partition("?")
     asked = {name: values[0] for name, values in parse_qs(query, max_num_fields=10).items()}
@@ -113,7 +113,7 @@ def _position(first_line: str) -> Position | None:
     if method != "GET" or path != "/records" or not all(n.isascii() and n.isdecimal() and len(n) < 19 for n in numbers):
         return None
     offset, length = map(int, numbers)
-    return Position(asked.get("file", ""), offset, length) if 0 < length <= LARGEST else None
+    return RecordPosition(asked.get("file", ""), offset, length) if 0 < length <= LARGEST else None
 
 
 def _is_local(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a response says: the result to report and the exchange to archive. No I/O."""
+"""What a response means: the result to report and the exchange to archive. No I/O."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import Final
 
 import ada_url
 
-from weft.archive.decode import BodyRefused, DecodeLimits, decode_beginning, decoded_size
-from weft.archive.http_message import Head, parse_head, payload_of
-from weft.archive.records import Exchange
+from weft.archive.body_decoding import BodyRefused, DecodeLimits, decode_beginning, decoded_size
+from weft.archive.http_message import HttpHead, parse_head, payload_of, text_of
+from weft.archive.warc_records import Exchange
 from weft.mgmt.values import Details, LinkKind, Result
 from weft.model.fetch_error import FetchError
-from weft.spider.request import Request
-from weft.spider.transfer import Response
+from weft.spider.fetching import Request, Response
 
 LONGEST_WAIT: Final = 30 * 24 * 3600 * 1000
 """A Retry-After beyond it is a mistake or a joke."""
@@ -64,7 +63,7 @@ class ResponseReader:
         )
         return FetchRecord(result, self._exchange(request, response, head, error, started))
 
-    def _content(self, head: Head, response: Response, is_robots: bool) -> tuple[int, str, bytes]:
+    def _content(self, head: HttpHead, response: Response, is_robots: bool) -> tuple[int, str, bytes]:
         """Size after decoding, class of what is wrong with it, and the body where it is wanted."""
         payload: bytes | mmap = payload_of(head, response.body)
         try:
@@ -77,7 +76,7 @@ class ResponseReader:
         except BodyRefused as refused:
             return len(payload), str(refused.reason), b""
 
-    def _exchange(self, request: Request, response: Response, head: Head, error: str, started: int) -> Exchange:
+    def _exchange(self, request: Request, response: Response, head: HttpHead, error: str, started: int) -> Exchange:
         return Exchange(
             url=request.url,
             ip="" if request.access.proxy else request.ip,
@@ -99,31 +98,23 @@ def failed(details: Details, error: FetchError, started: int, ended: int) -> Fet
     return FetchRecord(result, None)
 
 
-def _short(head: Head, name: str) -> str:
+def _short(head: HttpHead, name: str) -> str:
     value = head.get(name)
     return value if len(value) <= _LONGEST_FIELD else ""
 
 
-def _location(head: Head, url: str) -> str:
+def _location(head: HttpHead, url: str) -> str:
     """The address that a redirect names, made whole; empty where there is none."""
     given = head.get("location")
     if not given or not 300 <= head.status < 400:
         return ""
     try:
-        return str(ada_url.join_url(url, _as_text(given)))
+        return str(ada_url.join_url(url, text_of(given)))
     except ValueError:
         return ""
 
 
-def _as_text(latin: str) -> str:
-    """Header values are bytes; what is UTF-8 was meant so."""
-    try:
-        return latin.encode("latin-1").decode()
-    except UnicodeDecodeError:
-        return latin
-
-
-def _retry_after(head: Head, now: int) -> int:
+def _retry_after(head: HttpHead, now: int) -> int:
     """Milliseconds to wait from `now`, by a number of seconds or a date; 0 where neither can be read."""
     given = head.get("retry-after")
     if not given:

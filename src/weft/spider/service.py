@@ -10,23 +10,22 @@ from functools import partial
 from typing import Any, Final
 
 from weft import failpoints
-from weft.archive.faults import ArchiveUnwritable
-from weft.archive.records import LARGE
-from weft.archive.writer import ArchiveWriter
+from weft.archive.archive_errors import ArchiveUnwritable
+from weft.archive.archive_writer import ArchiveWriter
+from weft.archive.warc_records import LARGE
 from weft.clock import Clock, SystemClock
+from weft.mgmt.api import SpiderCalls
 from weft.mgmt.values import Details, DocId
 from weft.model.fetch_error import FetchError
 from weft.roles.calls import ControlPlane
 from weft.roles.lease import LeaseKeeper
-from weft.spider.fetcher import Fetcher
+from weft.spider.fetching import Fetcher, Request, Response
 from weft.spider.front_desk import DeskOptions, FrontDesk
 from weft.spider.gate import Gate, watch_disk
-from weft.spider.orders import Order, Stage
+from weft.spider.orders import FetchOrder, Stage
 from weft.spider.recorder import Recorder, RecorderOptions
-from weft.spider.request import Request, Requests
+from weft.spider.request_builder import RequestBuilder, SiteRefused
 from weft.spider.response_reader import FetchRecord, ResponseReader, failed
-from weft.spider.site import SiteRefused
-from weft.spider.transfer import Means, Response
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +41,6 @@ class SpiderOptions:
     """Address by which other nodes know this one."""
     concurrent: int
     unanswered: int
-    connections: int
     working_every: float
     sync_every: float
     min_free: int
@@ -50,11 +48,12 @@ class SpiderOptions:
 
 @dataclass(frozen=True, slots=True)
 class SpiderResources:
-    fetching: Means
-    requests: Requests
+    fetcher: Fetcher
+    """The spider closes it."""
+    requests: RequestBuilder
     reader: ResponseReader
     archive: ArchiveWriter
-    control: ControlPlane
+    control: ControlPlane[SpiderCalls]
     keeper: LeaseKeeper
 
 
@@ -63,7 +62,7 @@ class Spider:
 
     def __init__(self, resources: SpiderResources, options: SpiderOptions, clock: Clock | None = None) -> None:
         self.resources, self._options, self._clock = resources, options, clock or SystemClock()
-        self._fetcher = Fetcher(resources.fetching, options.connections)
+        self._fetcher = resources.fetcher
         self._gate = Gate()
         self._wake = asyncio.Event()
         self._apart: set[asyncio.Task[None]] = set()
@@ -132,7 +131,7 @@ class Spider:
                 continue
             self.desk.answer([order for order in orders if not self._is_begun(order, details.get(order.doc_id))])
 
-    async def _details(self, orders: list[Order]) -> dict[DocId, Details] | None:
+    async def _details(self, orders: list[FetchOrder]) -> dict[DocId, Details] | None:
         """None: the control plane failed in a way that waiting may mend, or a person."""
         control, doc_ids = self.resources.control, [order.doc_id for order in orders]
         try:
@@ -147,7 +146,7 @@ class Spider:
             return 0
         return self._options.concurrent - len(self._fetcher)
 
-    def _is_begun(self, order: Order, details: Details | None) -> bool:
+    def _is_begun(self, order: FetchOrder, details: Details | None) -> bool:
         """Begin a fetch unless there is none to make."""
         if details is None or details.url != order.url:
             log.info("not being crawled, answered without a fetch doc_id=%d url=%s", order.doc_id, order.url)
@@ -156,27 +155,27 @@ class Spider:
             self._fetch(order, details)
         return bool(order.askers)
 
-    def _fetch(self, order: Order, details: Details) -> None:
+    def _fetch(self, order: FetchOrder, details: Details) -> None:
         started = self._clock.now()
         try:
-            request = self.resources.requests.make(order.ip, details)
+            request = self.resources.requests.build(order.ip, details)
         except SiteRefused as error:
             log.warning("site settings refused url=%s reason=%s", order.url, error)
             self._record(order, failed(details, FetchError.BAD_SITE, started, started))
             return
         try:
-            order.transfer = self._fetcher.start(request, partial(self._ended, order, details, request, started))
+            order.fetch = self._fetcher.start(request, partial(self._ended, order, details, request, started))
         except Exception:
             log.exception("fetch could not be begun url=%s", request.url)
             self._record(order, failed(details, FetchError.INTERNAL, started, started))
         else:
             order.stage = Stage.FETCHING
 
-    def _ended(self, order: Order, details: Details, request: Request, started: int, response: Response) -> None:
+    def _ended(self, order: FetchOrder, details: Details, request: Request, started: int, response: Response) -> None:
         failpoints.point("spider.fetched")
         if response.error is not None:
             log.debug("fetch ended url=%s class=%s detail=%s", order.url, response.error, response.detail)
-        order.stage, order.transfer = Stage.ENDED, None
+        order.stage, order.fetch = Stage.ENDED, None
         read = partial(self._read, details, request, response, started, self._clock.now())
         if len(response.body) <= LARGE:
             self._record(order, read())
@@ -185,7 +184,7 @@ class Spider:
             self._apart.add(task)
             task.add_done_callback(self._apart.discard)
 
-    async def _read_apart(self, order: Order, read: Callable[[], FetchRecord]) -> None:
+    async def _read_apart(self, order: FetchOrder, read: Callable[[], FetchRecord]) -> None:
         """A large body takes so long to decode that others would wait for it."""
         self._record(order, await asyncio.to_thread(read))
 
@@ -197,16 +196,16 @@ class Spider:
             log.exception("response could not be read url=%s", request.url)
             return failed(details, FetchError.INTERNAL, started, ended)
 
-    def _record(self, order: Order, fetched: FetchRecord) -> None:
+    def _record(self, order: FetchOrder, fetched: FetchRecord) -> None:
         order.stage = Stage.ENDED
         self._recorder.add(order, fetched)
         self._wake.set()
 
-    def _give_up(self, orders: list[Order]) -> None:
+    def _give_up(self, orders: list[FetchOrder]) -> None:
         """Nobody waits for these any more; what has ended is recorded all the same."""
         for order in orders:
-            if order.transfer is not None:
-                self._fetcher.abort(order.transfer)
-                order.transfer = None
+            if order.fetch is not None:
+                self._fetcher.abort(order.fetch)
+                order.fetch = None
                 self.desk.orders.drop(order)
         self._wake.set()

@@ -45,7 +45,7 @@ class UrlServerConnection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=_UNREAD)
         if self._token:
             self._greeting = asyncio.get_running_loop().call_later(
-                GREETING_SECONDS, self._give_up, "said no HELLO in time"
+                GREETING_SECONDS, self._give_up, "sent no HELLO in time"
             )
 
     def data_received(self, data: bytes) -> None:

@@ -1,1 +1,1 @@
-"""All roles of one machine under one roof: started, watched, started again, and stopped in order."""
+"""All roles of one machine: started, watched, restarted, and stopped in order."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
-from weft.urlserver.packed import PackedLink
+from weft.model.site import NO_SETTINGS, SiteSettings
+from weft.urlserver.packed_link import PackedLink
 
 if TYPE_CHECKING:
-    from weft.urlserver.robots import Known
+    from weft.urlserver.origin_robots import OriginRules
 
 NEVER = 1 << 62
 """A moment that does not come."""
@@ -34,7 +36,7 @@ class Ip:
         self.waiting: list[int] = []
         """Heap of (moment, slot) of its hosts, each in one integer."""
         self.planned = NEVER
-        """The moment for which it stands in the schedule."""
+        """The moment for which it is in the schedule."""
 
 
 class Host:
@@ -43,6 +45,7 @@ class Host:
     __slots__ = (
         "active",
         "address",
+        "crawl_delay",
         "delay",
         "due",
         "expires",
@@ -54,6 +57,8 @@ class Host:
         "links",
         "name",
         "needs",
+        "settings",
+        "site_delay",
         "slot",
         "wait_until",
     )
@@ -69,14 +74,25 @@ class Host:
         self.address = ""
         self.expires = 0
         """When the address must be looked up again."""
-        self.http: Known | None = None
-        self.https: Known | None = None
+        self.http: OriginRules | None = None
+        self.https: OriginRules | None = None
         self.last = 0
         """When it was last asked; one request at a time: when the last answer ended."""
-        self.delay = 0
-        """Its Crawl-delay."""
+        self.settings = NO_SETTINGS
+        """What is set for its sites."""
+        self.crawl_delay = self.site_delay = self.delay = 0
+        """By its robots.txt, by its settings, and the longer of the two, which is obeyed."""
         self.wait_until = 0
         """The end of its Retry-After or back-off."""
         self.failures = 0
         self.due = 0
         """The moment under which it waits with its address; 0: it does not."""
+
+    def obey_crawl_delay(self, delay: int) -> None:
+        self.crawl_delay = delay
+        self.delay = max(self.crawl_delay, self.site_delay)
+
+    def obey_settings(self, settings: SiteSettings) -> None:
+        self.settings = settings
+        self.site_delay = ceil((settings.delay or 0) * 1000)
+        self.delay = max(self.crawl_delay, self.site_delay)

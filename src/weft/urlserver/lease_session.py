@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from weft.config import Settings
+from weft.mgmt.api import UrlServerCalls
 from weft.mgmt.values import Lease
 from weft.roles.calls import ControlPlane
 from weft.roles.lease import LeaseKeeper
-from weft.urlserver.errands import News
 from weft.urlserver.frontier import Frontier
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway
+from weft.urlserver.mgmt_messages import MgmtReplies
 
 GENERATION_BITS: Final = 20
 """A generation is the moment of birth in milliseconds, then a count: no two sessions ever share one."""
@@ -23,7 +24,7 @@ class UrlServerResources:
     """What outlives a lease."""
 
     settings: Settings
-    control: ControlPlane
+    control: ControlPlane[UrlServerCalls]
     keeper: LeaseKeeper
     gateway: MgmtGateway
     clocks: Clocks
@@ -63,16 +64,16 @@ class LeaseSession:
             return "paused"
         return "online" if self.may_send else "waiting for its lease"
 
-    def learn(self, news: News) -> None:
-        self.frontier.learn(news, self.now)
+    def learn(self, replies: MgmtReplies) -> None:
+        self.frontier.learn(replies, self.now)
         self.wake.set()
 
     async def keep_lease(self) -> None:
         """Send heartbeats and divide the addresses with the other URL servers; raises LeaseLost."""
         control, lease = self.resources.control, self.lease
         async for _ in self.resources.keeper.heartbeats():
-            # Parts that we were told to give up are another's with our next call: nothing may be under way to them.
-            if not self.frontier.has_foreign_pendings:
+            # Parts that we have to give up are another's with our next call: nothing may be under way to them.
+            if not self.frontier.has_foreign_in_flight:
                 parts = await control.call_or_log("own_slots", lambda: control.mgmt.own_slots(lease))
                 if parts is not None:
                     self.frontier.own(parts, self.now)
@@ -85,4 +86,4 @@ class LeaseSession:
             await asyncio.sleep(every)
             if self.has_finished:
                 self.has_finished = False
-                await control.call_or_log("linger", lambda: control.mgmt.linger(self.lease))
+                await control.call_or_log("seal_finished", lambda: control.mgmt.seal_finished(self.lease))

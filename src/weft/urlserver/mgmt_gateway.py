@@ -1,4 +1,4 @@
-"""The URL server's errands as calls to the control plane, in bulk. Every call may block."""
+"""The URL server's requests, made as calls to the control plane in bulk. Every call may block."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import NamedTuple, TypeVar
 
 from weft.clock import Clock
 from weft.errors import LeaseLost, MgmtError, MgmtUnavailable
-from weft.mgmt.api import Mgmt
+from weft.mgmt.api import UrlServerCalls
 from weft.mgmt.values import Address, ClaimedLink, DocId, Lease, Outcome, Result, Robots
+from weft.model.site import SiteSettings
 from weft.robots.policy import FIRST_RETRY, good_until, is_reachable, policy
-from weft.urlserver.errands import Errands, News, Place, RobotsAnswer
-from weft.urlserver.placing import Placing, is_unanswered
-from weft.urlserver.robots import Known
-from weft.urlserver.sitemaps import Sitemaps
+from weft.urlserver.address_policy import AddressPolicy, is_unanswered
+from weft.urlserver.mgmt_messages import HostAddress, MgmtReplies, MgmtRequests, RobotsAnswer
+from weft.urlserver.origin_robots import OriginRules
+from weft.urlserver.robots_sitemaps import Sitemaps
+from weft.urlserver.site_cache import SiteCache
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +27,7 @@ T = TypeVar("T")
 BULK = 1000
 """Links or hosts in one call."""
 UNANSWERED_AGE = 86_400_000
-"""For how long it matters that the DNS said nothing about a host."""
+"""For how long it matters that the DNS gave no answer for a host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +41,28 @@ class RobotsPolicy:
 
 class Clocks(NamedTuple):
     wall: Clock
-    """Expiries are told by it: milliseconds since 1970."""
+    """Expiries are moments of it: milliseconds since 1970."""
     monotonic: Clock
     """Politeness is measured by it."""
 
 
 class MgmtGateway:
     def __init__(
-        self, mgmt: Mgmt, clocks: Clocks, robots: RobotsPolicy, placing: Placing, sitemaps: Sitemaps | None = None
+        self,
+        mgmt: UrlServerCalls,
+        clocks: Clocks,
+        robots: RobotsPolicy,
+        address_policy: AddressPolicy,
+        sitemaps: Sitemaps | None = None,
     ) -> None:
         """Without `sitemaps`, those that robots.txt names are left alone."""
-        self._mgmt, self._robots, self._placing, self._sitemaps = mgmt, robots, placing, sitemaps
+        self._mgmt, self._robots, self._policy, self._sitemaps = mgmt, robots, address_policy, sitemaps
         self._wall, self._monotonic = clocks
+        self._sites = SiteCache(mgmt, clocks.monotonic)
 
-    def claim(self, lease: Lease, limit: int, reject: Collection[str]) -> News:
+    def claim(self, lease: Lease, limit: int, reject: Collection[str]) -> MgmtReplies:
         chunk = self._mgmt.claim(lease, limit, reject)
-        return News(links=chunk.links if chunk else [])
+        return MgmtReplies(links=chunk.links if chunk else [])
 
     def outcomes(self, doc_ids: Sequence[DocId]) -> dict[DocId, Outcome]:
         found: dict[DocId, Outcome] = {}
@@ -62,45 +70,62 @@ class MgmtGateway:
             found |= self._mgmt.outcomes(some)
         return found
 
-    def run(self, lease: Lease, errands: Errands, news: News) -> None:
-        """Do all errands. What is done is off the list and in the news: after an error the rest can be tried again."""
-        self._give_back(lease, errands, news)
-        self._settle_robots(errands, news)
-        self._read_robots(errands, news)
-        self._open_robots(lease, errands, news)
-        self._find_places(errands, news)
+    def run(self, lease: Lease, requests: MgmtRequests, replies: MgmtReplies) -> None:
+        """Make all requests. What is done leaves `requests` and is in `replies`: after an error, call it again."""
+        self._give_back(lease, requests, replies)
+        self._settle_robots(requests, replies)
+        self._read_robots(requests, replies)
+        self._open_robots(lease, requests, replies)
+        self._find_addresses(requests, replies)
 
     def save(self, addresses: Sequence[Address]) -> None:
         for some in _in_bulk(addresses):
             self._mgmt.save_addresses(some)
 
-    def place(self, address: Address, *, may_change: bool = False) -> Place:
+    def host_address(self, address: Address, *, may_change: bool = False) -> HostAddress:
+        """What the control plane or the DNS knows, with what is set for the host."""
         error = address.reason.partition(":")[0]
-        return Place(address.ip, address.ip_key, self._to_monotonic(address.expires), error, may_change)
+        settings = self._sites.settings_for(address.web_host)
+        expires = self._to_monotonic(address.expires)
+        return HostAddress(address.ip, address.ip_key, expires, error, may_change, settings)
 
-    def _give_back(self, lease: Lease, errands: Errands, news: News) -> None:
+    def host_addresses(self, addresses: Iterable[Address], may_change: Collection[str]) -> dict[str, HostAddress]:
+        """By web host; those in `may_change` may have an address next time."""
+        return {
+            address.web_host: self.host_address(address, may_change=address.web_host in may_change)
+            for address in addresses
+        }
+
+    def changed_settings(self, web_hosts: Iterable[str], seen: int) -> tuple[int, dict[str, SiteSettings]]:
+        """What is set for these hosts, if any site has changed since version `seen`; and the version now."""
+        version = self._sites.version
+        if version == seen:
+            return seen, {}
+        return version, {web_host: self._sites.settings_for(web_host) for web_host in web_hosts}
+
+    def _give_back(self, lease: Lease, requests: MgmtRequests, replies: MgmtReplies) -> None:
         # Deferred first: nothing that is given back may be claimed again before its time.
-        if errands.defer:
-            self._mgmt.defer({host: self._to_wall(moment) for host, moment in errands.defer.items()})
-            errands.defer = {}
-        _hand_over("refuse", errands.refuse, lambda some: self._refuse(lease, some, news))
-        _hand_over("lost", errands.lose, lambda some: self._mgmt.lost(lease, some))
-        _hand_over("release", errands.release, lambda some: self._mgmt.release(lease, some))
+        if requests.defer:
+            self._mgmt.defer({host: self._to_wall(moment) for host, moment in requests.defer.items()})
+            requests.defer = {}
+        _hand_over("refuse", requests.refuse, lambda some: self._refuse(lease, some, replies))
+        _hand_over("lost", requests.lose, lambda some: self._mgmt.lost(lease, some))
+        _hand_over("release", requests.release, lambda some: self._mgmt.release(lease, some))
 
-    def _refuse(self, lease: Lease, results: list[Result], news: News) -> None:
-        news.links += filter(None, (outcome.replacement for outcome in self._mgmt.refuse(lease, results)))
+    def _refuse(self, lease: Lease, results: list[Result], replies: MgmtReplies) -> None:
+        replies.links += filter(None, (outcome.replacement for outcome in self._mgmt.refuse(lease, results)))
 
-    def _settle_robots(self, errands: Errands, news: News) -> None:
+    def _settle_robots(self, requests: MgmtRequests, replies: MgmtReplies) -> None:
         """What a fetch left in the control plane gets the expiry that its end calls for."""
-        origins = list(errands.settle_robots)
+        origins = list(requests.settle_robots)
         found = self._mgmt.robots(origins) if origins else {}
-        settled = [self._settled(origin, errands.settle_robots[origin], found.get(origin)) for origin in origins]
+        settled = [self._settled(origin, requests.settle_robots[origin], found.get(origin)) for origin in origins]
         # First: once it is settled, nobody reads it again before it expires.
         self._add_sitemaps(settled)
         if settled:
             self._mgmt.save_robots(settled)
-        news.robots_known |= {robots.origin: self._known(robots) for robots in settled}
-        errands.settle_robots = {}
+        replies.robots_known |= {robots.origin: self._known(robots) for robots in settled}
+        requests.settle_robots = {}
 
     def _settled(self, origin: str, answer: RobotsAnswer, stored: Robots | None) -> Robots:
         now = self._wall.now()
@@ -113,36 +138,36 @@ class MgmtGateway:
             expires=good_until(answer.status, now, retry_after=answer.retry_after, failures=answer.failures),
         )
 
-    def _read_robots(self, errands: Errands, news: News) -> None:
+    def _read_robots(self, requests: MgmtRequests, replies: MgmtReplies) -> None:
         found: dict[str, Robots] = {}
-        for origins in _in_bulk(errands.read_robots):
+        for origins in _in_bulk(requests.read_robots):
             found |= self._mgmt.robots(origins)
         now = self._wall.now()
         fresh = {origin: robots for origin, robots in found.items() if robots.expires > now}
         # Again: a crash may have come between a robots.txt and its sitemaps, and sites change.
         self._add_sitemaps(fresh.values())
-        news.robots_known |= {origin: self._known(robots) for origin, robots in fresh.items()}
-        news.robots_unknown += (origin for origin in errands.read_robots if origin not in fresh)
-        news.robots_failures |= {
+        replies.robots_known |= {origin: self._known(robots) for origin, robots in fresh.items()}
+        replies.robots_unknown += (origin for origin in requests.read_robots if origin not in fresh)
+        replies.robots_failures |= {
             origin: failures for origin, robots in found.items() if (failures := failures_before(robots))
         }
-        errands.read_robots = []
+        requests.read_robots = []
 
     def _add_sitemaps(self, robots: Iterable[Robots]) -> None:
         if self._sitemaps is not None:
-            self._sitemaps.add(robots)
+            self._sitemaps.add(robots, self._sites)
 
-    def _known(self, robots: Robots) -> Known:
+    def _known(self, robots: Robots) -> OriginRules:
         has_rules = not is_reachable(robots.status) or 200 <= robots.status < 300
         rules = policy(robots.status, robots.body, self._robots.agent, self._robots.limit) if has_rules else None
-        return Known(rules, self._to_monotonic(robots.expires), self._robots.delay_max)
+        return OriginRules(rules, self._to_monotonic(robots.expires), self._robots.delay_max)
 
-    def _open_robots(self, lease: Lease, errands: Errands, news: News) -> None:
-        if errands.open_robots:
-            opened = self._opened(lease, errands.open_robots)
-            news.robots_opened |= opened
-            news.robots_busy += errands.open_robots.keys() - opened.keys()
-            errands.open_robots = {}
+    def _open_robots(self, lease: Lease, requests: MgmtRequests, replies: MgmtReplies) -> None:
+        if requests.open_robots:
+            opened = self._opened(lease, requests.open_robots)
+            replies.robots_opened |= opened
+            replies.robots_busy += requests.open_robots.keys() - opened.keys()
+            requests.open_robots = {}
 
     def _opened(self, lease: Lease, urls: dict[str, str]) -> dict[str, ClaimedLink]:
         try:
@@ -153,20 +178,20 @@ class MgmtGateway:
             log.error("robots.txt of %d origins cannot be opened, tried again later reason=%s", len(urls), error)
             return {}
 
-    def _find_places(self, errands: Errands, news: News) -> None:
+    def _find_addresses(self, requests: MgmtRequests, replies: MgmtReplies) -> None:
         known: dict[str, Address] = {}
-        for hosts in _in_bulk(errands.resolve):
+        for hosts in _in_bulk(requests.resolve):
             known |= self._mgmt.addresses(hosts)
         now = self._wall.now()
-        for host in errands.resolve:
+        for host in requests.resolve:
             address = known.get(host)
-            if address is not None and address.expires > now and self._placing.may_use(address):
-                news.places[host] = self.place(address)
+            if address is not None and address.expires > now and self._policy.may_use(address):
+                replies.addresses[host] = self.host_address(address)
             else:
-                news.unplaced.append(host)
+                replies.unresolved.append(host)
                 if address is not None and is_unanswered(address) and address.expires > now - UNANSWERED_AGE:
-                    news.unanswered.add(host)
-        errands.resolve = []
+                    replies.unanswered.add(host)
+        requests.resolve = []
 
     def _to_monotonic(self, moment: int) -> int:
         return moment - self._wall.now() + self._monotonic.now()
@@ -176,7 +201,7 @@ class MgmtGateway:
 
 
 def failures_before(robots: Robots) -> int:
-    """How many fetches in a row could not be used, told by the wait that followed the last one."""
+    """How many fetches in a row could not be used, judged by the wait that followed the last one."""
     return 0 if is_reachable(robots.status) else ((robots.expires - robots.fetched) // FIRST_RETRY).bit_length()
 
 

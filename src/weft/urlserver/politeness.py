@@ -47,7 +47,7 @@ class Politeness:
         return rate if rate > host.wait_until else host.wait_until
 
     def places(self, host: Host) -> int:
-        """How many requests the host may have at the same time; one if it names a Crawl-delay."""
+        """How many requests the host may have at the same time; one if it has a delay of its own."""
         return 1 if host.delay else self.host_concurrent
 
     def has_place(self, host: Host) -> bool:
@@ -70,7 +70,7 @@ class Politeness:
             host.last = now
 
     def fail(self, host: Host, now: int, retry_after: int = 0) -> None:
-        """The host failed or asked for patience: wait as long as it says, or twice as long as last time."""
+        """The host failed or asked for patience: wait as long as it asks, or twice as long as last time."""
         host.failures += 1
         backoff = min(self.backoff_max, self.backoff_first << min(host.failures - 1, 30))
         wait = min(retry_after, RETRY_AFTER_MAX) or backoff

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from weft.urlserver.hosts import ARRIVING, UNSEATED, Host
-from weft.urlserver.packed import PackedLink, is_robots
+from weft.urlserver.packed_link import PackedLink, is_robots
 
 
 class Queues:
@@ -132,7 +132,7 @@ class Queues:
             self.leftovers += 1
 
     def _overflow(self, host: Host) -> list[PackedLink]:
-        # robots.txt stands in front and is always kept: others may wait for it.
+        # robots.txt is in front and is always kept: others may wait for it.
         kept = sum(1 for link in host.links if is_robots(link))
         excess = min(self.leftovers - self.leftover_len, len(host.links) - kept)
         if host.slot >= 0:

@@ -1,15 +1,17 @@
-"""More links from the control plane, and the errands to it."""
+"""What the URL server gets from the control plane: more links, replies to its requests, changed settings of sites."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
-from weft.urlserver.errands import News
+from weft.urlserver.dns_lookups import DnsLookups
 from weft.urlserver.lease_session import LeaseSession
-from weft.urlserver.lookups import Lookups
+from weft.urlserver.mgmt_messages import MgmtReplies
+from weft.urlserver.site_cache import SITES_AGE
 
 log = logging.getLogger(__name__)
 
@@ -19,9 +21,9 @@ LONGEST_WAIT: Final = 1.0
 
 
 class Refill:
-    def __init__(self, session: LeaseSession, lookups: Lookups, has_spider: Callable[[], bool]) -> None:
+    def __init__(self, session: LeaseSession, lookups: DnsLookups, has_spider: Callable[[], bool]) -> None:
         self._session, self._lookups, self._has_spider = session, lookups, has_spider
-        self._has_errands = asyncio.Event()
+        self._has_requests = asyncio.Event()
         self._has_room = asyncio.Event()
         self._room_before = (-1, -1)
         self._is_running = False
@@ -30,21 +32,21 @@ class Refill:
 
     @property
     def is_idle(self) -> bool:
-        return not self._is_running and not self._session.frontier.errands
+        return not self._is_running and not self._session.frontier.requests
 
     def look(self) -> None:
         """Something may have changed."""
-        if self._session.frontier.errands:
-            self._has_errands.set()
+        if self._session.frontier.requests:
+            self._has_requests.set()
         if self._wants_links() and self._room() != self._room_before:
             self._has_room.set()
 
-    async def do_errands(self) -> None:
+    async def send_requests(self) -> None:
         while True:
-            await self._has_errands.wait()
-            self._has_errands.clear()
+            await self._has_requests.wait()
+            self._has_requests.clear()
             self._is_running = True
-            await self._run_errands()
+            await self._send_requests()
             self._is_running = False
 
     async def fill(self) -> None:
@@ -56,6 +58,18 @@ class Refill:
                 continue
             has_room = await self._waited(wait)
             wait = FIRST_WAIT if has_room else min(2 * wait, LONGEST_WAIT)
+
+    async def follow_settings(self) -> None:
+        """Let known hosts obey what a user changes, within seconds."""
+        session, gateway, seen = self._session, self._session.resources.gateway, 0
+        while True:
+            await asyncio.sleep(SITES_AGE / 1000)
+            web_hosts = list(session.frontier.registry.hosts)
+            if web_hosts:
+                read = partial(gateway.changed_settings, web_hosts, seen)
+                seen, settings = await session.resources.control.call_or_log("sites", read) or (seen, {})
+                if settings:
+                    session.learn(MgmtReplies(settings=settings))
 
     async def _waited(self, seconds: float) -> bool:
         """Tell whether there is more room than before."""
@@ -72,15 +86,15 @@ class Refill:
     def _room(self) -> tuple[int, int]:
         """Changes when a queue was emptied, or a host is wanted again."""
         registry = self._session.frontier.registry
-        return registry.queues.taken, len(registry.queues.full) + len(registry.addresses.crowded)
+        return registry.queues.taken, len(registry.queues.full) + len(registry.ips.crowded)
 
-    async def _run_errands(self) -> None:
+    async def _send_requests(self) -> None:
         session, gateway = self._session, self._session.resources.gateway
-        errands, news = session.frontier.errands.take(), News()
-        session.has_finished |= bool(errands.refuse)
-        await session.resources.control.call("errands", lambda: gateway.run(session.lease, errands, news))
-        self._lookups.begin(news.unplaced, news.unanswered)
-        session.learn(news)
+        requests, replies = session.frontier.requests.take(), MgmtReplies()
+        session.has_finished |= bool(requests.refuse)
+        await session.resources.control.call("requests", lambda: gateway.run(session.lease, requests, replies))
+        self._lookups.begin(replies.unresolved, replies.unanswered)
+        session.learn(replies)
 
     def _wants_links(self) -> bool:
         return self._has_spider() and self._session.frontier.wants_links and self._session.may_send
@@ -90,15 +104,15 @@ class Refill:
         limit, reject = resources.settings.mgmt.chunk_size, session.frontier.reject_list()
         self._attempts = 0
 
-        def claim() -> News:
+        def claim() -> MgmtReplies:
             self._attempts += 1
             return resources.gateway.claim(session.lease, limit, reject)
 
-        news = await resources.control.call_or_log("claim", claim)
+        replies = await resources.control.call_or_log("claim", claim)
         self._may_hold_more |= self._attempts > 1
-        if news is not None:
-            session.learn(news)
-        if news is None or not news.links:
+        if replies is not None:
+            session.learn(replies)
+        if replies is None or not replies.links:
             await self._release_unknown()
             return False
         return True

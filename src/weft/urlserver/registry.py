@@ -4,46 +4,45 @@ from __future__ import annotations
 
 from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import Result
-from weft.urlserver.addresses import Addresses
-from weft.urlserver.errands import Errands
 from weft.urlserver.hosts import NEEDS_ROBOTS, UNSEATED, Host, Ip
-from weft.urlserver.packed import PackedLink, claim_of, doc_id_of, is_robots, url_of
+from weft.urlserver.ip_table import IpTable
+from weft.urlserver.mgmt_messages import MgmtRequests
+from weft.urlserver.origin_robots import Origins
+from weft.urlserver.packed_link import PackedLink, claim_of, doc_id_of, is_robots, url_of
 from weft.urlserver.politeness import Politeness
 from weft.urlserver.queues import Queues
-from weft.urlserver.robots import Origins
-from weft.urlserver.schedule import Schedule
-from weft.urlserver.wheel import Wheel
+from weft.urlserver.schedule import Schedule, TimerWheel
 
 
 class Registry:
     def __init__(self, settings: UrlserverSettings) -> None:
-        self.errands = Errands()
+        self.requests = MgmtRequests()
         self.politeness = Politeness.from_settings(settings)
         self.queues = Queues(settings.queue_count, settings.queue_len, settings.leftover_len)
-        self.addresses = Addresses(settings.max_per_ip, self.politeness.ip_gap)
-        self.origins = Origins(self.errands)
+        self.ips = IpTable(settings.max_per_ip, self.politeness.ip_gap)
+        self.origins = Origins(self.requests)
         self.schedule = Schedule(self.politeness, self.queues.slots)
         self.hosts: dict[str, Host] = {}
         self.backing_off: set[str] = set()
-        self._forgetting: Wheel[Host | Ip] = Wheel()
+        self._forgetting: TimerWheel[Host | Ip] = TimerWheel()
 
     def meet(self, name: str) -> Host:
         """The host of this name; of a new one the address is wanted first."""
         host = self.hosts.get(name)
         if host is None:
             host = self.hosts[name] = Host(name)
-            self.errands.resolve.append(name)
+            self.requests.resolve.append(name)
         return host
 
     def put_first(self, host: Host, link: PackedLink) -> None:
         self.queues.put_first(host, link)
-        self.addresses.count(host, 1)
+        self.ips.count(host, 1)
 
     def take(self, host: Host) -> PackedLink:
-        self.addresses.count(host, -1)
+        self.ips.count(host, -1)
         return self.queues.take(host)
 
-    def go_on(self, host: Host, now: int) -> None:
+    def proceed(self, host: Host, now: int) -> None:
         """Let the host wait for its next turn, or rest when nothing is left."""
         if not host.links:
             if not host.active and not host.needs:
@@ -59,7 +58,7 @@ class Registry:
     def reschedule(self, host: Host, now: int) -> None:
         """The host's next start may have changed."""
         self.schedule.leave(host)
-        self.go_on(host, now)
+        self.proceed(host, now)
 
     def step_back(self, host: Host, now: int) -> None:
         """A host that must wait long lets another one have its slot, if one waits for it."""
@@ -74,20 +73,20 @@ class Registry:
             self.schedule.leave(host)
             successor = self.queues.unseat(host)
             if successor is not None:
-                self.go_on(successor, now)
+                self.proceed(successor, now)
 
     def back_off(self, host: Host, now: int, retry_after: int = 0) -> None:
         """Leave the host alone for a while, here and wherever its links are claimed."""
         self.politeness.fail(host, now, retry_after)
         self.backing_off.add(host.name)
-        self.errands.defer[host.name] = host.wait_until
+        self.requests.defer[host.name] = host.wait_until
         self.reschedule(host, now)
 
     def refuse(self, link: PackedLink, host: Host, error: str) -> None:
         """A page's link is an error; robots.txt without an answer is one kind of answer."""
         if is_robots(link):
             self.origins.ended(doc_id_of(link), url_of(link, host.name), None)
-        self.errands.refuse.append(Result(doc_id=doc_id_of(link), claim=claim_of(link), error=error))
+        self.requests.refuse.append(Result(doc_id=doc_id_of(link), claim=claim_of(link), error=error))
 
     def refuse_all(self, host: Host, error: str) -> None:
         for link in self._clear(host):
@@ -96,7 +95,7 @@ class Registry:
     def release(self, link: PackedLink, host: Host) -> None:
         if is_robots(link):
             self.origins.ended(doc_id_of(link), url_of(link, host.name), None)
-        self.errands.release.append(doc_id_of(link))
+        self.requests.release.append(doc_id_of(link))
 
     def release_all(self, host: Host) -> None:
         for link in self._clear(host):
@@ -112,14 +111,14 @@ class Registry:
             if isinstance(item, Host):
                 if self._is_idle(item, now):
                     self._forget(item, now)
-            elif not self.addresses.forget_idle(item, now):
+            elif not self.ips.forget_idle(item, now):
                 self._forgetting.add(max(item.next_start, now + 1000), item)
 
     def next_moment(self) -> int | None:
         return self._forgetting.next_moment()
 
     def _clear(self, host: Host) -> list[PackedLink]:
-        self.addresses.count(host, -len(host.links))
+        self.ips.count(host, -len(host.links))
         self.schedule.leave(host)
         return self.queues.clear(host)
 
@@ -144,6 +143,6 @@ class Registry:
         self.backing_off.discard(host.name)
         self.queues.full.discard(host.name)
         ip = host.ip
-        self.addresses.detach(host)
-        if ip is not None and not self.addresses.forget_idle(ip, now):
+        self.ips.detach(host)
+        if ip is not None and not self.ips.forget_idle(ip, now):
             self.leave_address(ip)

@@ -7,20 +7,56 @@ may be asked since the earliest moment goes first: no host is overtaken by one t
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from typing import Generic, TypeVar
 
 from weft.urlserver.hosts import NEVER, Host, Ip
 from weft.urlserver.politeness import Politeness
-from weft.urlserver.wheel import Wheel
+
+T = TypeVar("T")
 
 _SLOT_BITS = 24
 _SLOT = (1 << _SLOT_BITS) - 1
+
+
+class TimerWheel(Generic[T]):
+    """One list per millisecond at which anything is due, and a heap of those milliseconds alone."""
+
+    __slots__ = ("_lists", "_moments", "_open")
+
+    def __init__(self) -> None:
+        self._lists: dict[int, list[T]] = {}
+        self._moments: list[int] = []
+        self._open: list[T] = []
+
+    def add(self, at: int, item: T) -> None:
+        waiting = self._lists.get(at)
+        if waiting is None:
+            self._lists[at] = [item]
+            heappush(self._moments, at)
+        else:
+            waiting.append(item)
+
+    def take(self, now: int) -> T | None:
+        """The next thing that is due, in the order of its moment, then of its arrival."""
+        if not self._open:
+            if not self._moments or self._moments[0] > now:
+                return None
+            self._open = self._lists.pop(heappop(self._moments))
+            self._open.reverse()
+        return self._open.pop()
+
+    def next_moment(self) -> int | None:
+        """When something is due; 0: at once."""
+        if self._open:
+            return 0
+        return self._moments[0] if self._moments else None
 
 
 class Schedule:
     def __init__(self, politeness: Politeness, slots: list[Host | None]) -> None:
         self._politeness = politeness
         self._slots = slots
-        self._wheel: Wheel[Ip] = Wheel()
+        self._wheel: TimerWheel[Ip] = TimerWheel()
 
     def enter(self, host: Host) -> None:
         """Let a host with a slot and an address wait for its next start; again, if that moment has changed."""
@@ -49,7 +85,7 @@ class Schedule:
         """A host that may be asked now; the caller plans its address after asking (or not)."""
         while (ip := self._wheel.take(now)) is not None:
             if ip.planned > now:
-                continue  # planned anew since
+                continue  # planned for a later moment since
             ip.planned = NEVER
             host = self._ready(ip, now)
             if host is not None:

@@ -12,14 +12,14 @@ from weft.config import spiders
 from weft.errors import LeaseLost, WeftError
 from weft.model.fetch_error import FetchError
 from weft.roles.stop import StopRequest, first_of
+from weft.urlserver.address_policy import AddressPolicy
+from weft.urlserver.dns_lookups import DnsLookups
+from weft.urlserver.in_flight import SpiderId
 from weft.urlserver.lease_session import LeaseSession, UrlServerResources
-from weft.urlserver.lookups import Lookups
-from weft.urlserver.pending import SpiderId
-from weft.urlserver.placing import Placing
 from weft.urlserver.refill import Refill
-from weft.urlserver.snapshot import HostView, Snapshot, SpiderView, host_view, queue_views
 from weft.urlserver.spider_connection import SpiderLine
 from weft.urlserver.spider_replies import SpiderReplies
+from weft.urlserver.view.snapshot import HostView, Snapshot, SpiderView, host_view, queue_views
 from weft.wire import Fetch, WireError, encode_request
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class SessionTasks:
         self.session, self.frontier, self._tell = session, session.frontier, tell
         settings = session.resources.settings
         self._replies = SpiderReplies(session)
-        self._lookups = Lookups(session, resolver, Placing(settings.urlserver))
+        self._lookups = DnsLookups(session, resolver, AddressPolicy(settings.urlserver))
         addresses = spiders(settings.urlserver.spider_host, settings.urlserver.spider_port)
         self.lines = [
             SpiderLine(SpiderId(number), address, settings.spider.token, self._replies)
@@ -48,7 +48,8 @@ class SessionTasks:
     async def run(self) -> None:
         """Work until cancelled; raises LeaseLost, in a group."""
         works: list[Coroutine[Any, Any, None]] = [line.keep() for line in self.lines]
-        works += [self._send(), self._tell_status(), self._refill.do_errands(), self._refill.fill()]
+        works += [self._send(), self._tell_status(), self._refill.send_requests(), self._refill.fill()]
+        works += [self._refill.follow_settings()]
         works += [self._replies.take_returns(), self._lookups.keep()]
         works += [self.session.keep_lease(), self.session.hand_on_finished()]
         try:
@@ -64,10 +65,10 @@ class SessionTasks:
         await self.session.resources.keeper.drain()
         try:
             async with asyncio.timeout(seconds):
-                while len(self.frontier.pendings) or not self._refill.is_idle:
+                while len(self.frontier.in_flight) or not self._refill.is_idle:
                     await asyncio.sleep(0.02)
         except TimeoutError:
-            log.warning("URLs still with spiders are given back count=%d", len(self.frontier.pendings))
+            log.warning("URLs still with spiders are given back count=%d", len(self.frontier.in_flight))
 
     async def _tell_status(self) -> None:
         while True:
@@ -78,7 +79,7 @@ class SessionTasks:
 
     def snapshot(self, most: int = MOST_SHOWN) -> Snapshot:
         """What the queues look like now."""
-        queues, loads = self.frontier.registry.queues, self.frontier.pendings.loads()
+        queues, loads = self.frontier.registry.queues, self.frontier.in_flight.loads()
         return Snapshot(
             server=self.session.lease.address,
             state=self.session.state,

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, Protocol, cast
 
-from weft.urlserver.pending import SpiderId
+from weft.urlserver.in_flight import SpiderId
 from weft.wire import Done, Hello, LineSplitter, TransId, WireError, decode_reply, encode_request
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ import xxhash
 from weft.model.url import PageUrl, identity_of
 
 Values = tuple[str, ...]
-"""What a query says of one or more parameters, as written (`lang=en`), each once; nothing: absence."""
+"""The values of one or more parameters in a query, as written (`lang=en`), each once; empty: they are absent."""
 Names = tuple[str, ...]
 
 SPELLING: Final[Names] = ("&",)
@@ -73,7 +73,7 @@ def others_of(form: dict[str, Values], names: Names) -> dict[str, Values]:
 
 
 def context_of(others: dict[str, Values]) -> int:
-    """A number for the parameters beside the ones in question, with their values."""
+    """A number for the other parameters and their values."""
     return short_hash("&".join(token for values in others.values() for token in values))
 
 
@@ -82,5 +82,5 @@ def short_hash(text: str) -> int:
 
 
 def simplest(values: set[Values]) -> Values:
-    """Which of equal values stands for all of them: absence, else the shortest."""
+    """Which of equal values is kept: absence, else the shortest."""
     return min(values, key=lambda each: (len(each), sum(map(len, each)), each))

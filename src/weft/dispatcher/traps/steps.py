@@ -1,4 +1,4 @@
-"""Traps that only a step shows: what a URL is beside the one of the page that names it."""
+"""Traps that only show when a URL is compared with the URL of the page that links to it."""
 
 from __future__ import annotations
 

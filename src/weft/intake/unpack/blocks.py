@@ -10,18 +10,18 @@ from collections.abc import Iterator
 
 from weft.intake.unpack.compression import Compression, compression_of
 from weft.intake.unpack.gunzip import gunzip
-from weft.intake.unpack.packed import BLOCK, Packed, Piece, without_first
+from weft.intake.unpack.packed_file import BLOCK, PackedFile, Piece, without_first
 from weft.intake.unpack.unzstd import read_dictionary, unzstd
 
 
-def blocks(packed: Packed, compression: Compression | None, start: int = 0) -> Iterator[bytes]:
-    """The bytes from `start` on, a position in what the file unpacks to; None: its beginning tells the compression."""
+def blocks(packed: PackedFile, compression: Compression | None, start: int = 0) -> Iterator[bytes]:
+    """The bytes from `start` on, a position in what the file unpacks to; None: recognise the compression first."""
     if compression is Compression.NONE:
         return (data for data, _ in pieces(packed, compression, start))
     return (data for data, _ in pieces(packed, compression, within=start))
 
 
-def pieces(packed: Packed, compression: Compression | None, offset: int = 0, within: int = 0) -> Iterator[Piece]:
+def pieces(packed: PackedFile, compression: Compression | None, offset: int = 0, within: int = 0) -> Iterator[Piece]:
     """What is unpacked from the member on that begins at `offset`, without its first `within` bytes."""
     if compression is None:
         compression = compression_of(packed.look_ahead())
@@ -33,6 +33,6 @@ def pieces(packed: Packed, compression: Compression | None, offset: int = 0, wit
     return without_first(within, unpacked) if within else unpacked
 
 
-def _plain(packed: Packed) -> Iterator[Piece]:
+def _plain(packed: PackedFile) -> Iterator[Piece]:
     while data := packed.some(BLOCK):
         yield Piece(data, packed.bytes_read - len(data))

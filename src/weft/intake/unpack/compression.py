@@ -1,4 +1,4 @@
-"""How a file is packed: its first bytes tell."""
+"""How a file is packed, recognised by its first bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 MAGIC_BYTES: Final = 4
-"""How much of a file's beginning tells what it is packed with."""
+"""How many bytes it takes to recognise what a file is packed with."""
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"

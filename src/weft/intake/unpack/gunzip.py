@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from isal import isal_zlib
 
-from weft.intake.unpack.packed import BLOCK, Packed, Piece, without_first
+from weft.intake.unpack.packed_file import BLOCK, PackedFile, Piece, without_first
 
 _PACKED_BLOCK: Final = 64 << 10
 """Small, because all that follows a member is copied at its end, and a file may have a member per line."""
@@ -18,7 +18,7 @@ _GZIP_FORMAT: Final = 31
 _FAST_ERROR: Final[Any] = isal_zlib.error
 
 
-def gunzip(packed: Packed) -> Iterator[Piece]:
+def gunzip(packed: PackedFile) -> Iterator[Piece]:
     if not packed.can_go_back:
         yield from _gunzip_with(zlib, packed)
         return
@@ -34,7 +34,7 @@ def gunzip(packed: Packed) -> Iterator[Piece]:
         yield from without_first(given if packed.member == member else 0, _gunzip_with(zlib, packed))
 
 
-def _gunzip_with(library: ModuleType, packed: Packed) -> Iterator[Piece]:
+def _gunzip_with(library: ModuleType, packed: PackedFile) -> Iterator[Piece]:
     member = library.decompressobj(_GZIP_FORMAT)
     begins: int | None = packed.bytes_read
     packed.member = packed.bytes_read

@@ -8,7 +8,7 @@ from typing import Final
 from zstandard import ZstdCompressionDict, ZstdDecompressor, ZstdError
 
 from weft.intake.unpack.compression import MAGIC_BYTES, Compression, compression_of
-from weft.intake.unpack.packed import BLOCK, Packed, Piece
+from weft.intake.unpack.packed_file import BLOCK, PackedFile, Piece
 
 _RUN_LENGTH: Final = 1
 """The kind of block that stores one byte for any number of them."""
@@ -19,7 +19,7 @@ _DICTIONARY: Final = b"\x5d\x2a\x4d\x18"
 _LARGEST_DICTIONARY: Final = 16 << 20
 
 
-def unzstd(packed: Packed) -> Iterator[Piece]:
+def unzstd(packed: PackedFile) -> Iterator[Piece]:
     packed.member = packed.bytes_read
     magic = packed.exactly(MAGIC_BYTES)
     while magic:
@@ -38,13 +38,13 @@ def unzstd(packed: Packed) -> Iterator[Piece]:
         magic = packed.up_to(MAGIC_BYTES)
 
 
-def read_dictionary(packed: Packed) -> None:
+def read_dictionary(packed: PackedFile) -> None:
     """Know the dictionary, if the file has one, before a frame in its middle is read."""
     if packed.up_to(MAGIC_BYTES) == _DICTIONARY:
         packed.dictionary = _dictionary(packed)
 
 
-def _dictionary(packed: Packed) -> ZstdCompressionDict:
+def _dictionary(packed: PackedFile) -> ZstdCompressionDict:
     size = int.from_bytes(packed.exactly(4), "little")
     if size > _LARGEST_DICTIONARY:
         raise ZstdError(f"its dictionary has {size} bytes; expected at most {_LARGEST_DICTIONARY}")
@@ -55,12 +55,12 @@ def _dictionary(packed: Packed) -> ZstdCompressionDict:
     return ZstdCompressionDict(data)
 
 
-def _skip(packed: Packed, size: int) -> None:
+def _skip(packed: PackedFile, size: int) -> None:
     while size:
         size -= len(packed.exactly(min(size, BLOCK)))
 
 
-def _frame(packed: Packed, magic: bytes) -> Iterator[bytes]:
+def _frame(packed: PackedFile, magic: bytes) -> Iterator[bytes]:
     """One frame, block by block (RFC 8878, section 3.1.1): a block unpacks to 128 KiB at most.
 
     The decoder has no limit for what it returns: 1 MiB of blocks that store one byte each would become 32 GiB.

@@ -1,18 +1,13 @@
-"""Links in the memory twin."""
+"""Links in the memory twin: known once, given back, opened again, and what others may know of them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from weft.mgmt import rules
-from weft.mgmt.memory.base import FINISHED
-from weft.mgmt.memory.results import MemoryResults
-from weft.mgmt.memory.state import NOBODY, HeldLink, WebHost
-from weft.mgmt.transitions import Cause, link_after
+from weft.mgmt.memory.state import NOBODY, MemoryCalls, MemoryLink, MemoryWebHost, values_for
+from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.values import (
     BuilderTask,
-    Chunk,
-    CrawlerTask,
     Details,
     DocId,
     Lease,
@@ -20,13 +15,13 @@ from weft.mgmt.values import (
     LinkKind,
     LinkState,
     NewLink,
+    NodeId,
     Reopen,
-    Result,
 )
 from weft.model.site import settings_for
 
 
-class MemoryLinks(MemoryResults):
+class MemoryLinks(MemoryCalls):
     def add(self, links: Sequence[NewLink]) -> int:
         before = len(self._state.links)
         for new in links:
@@ -37,35 +32,20 @@ class MemoryLinks(MemoryResults):
     def _make_known(self, new: NewLink | Reopen) -> None:
         link = self._state.new_link(LinkKind.PAGE, new.uri, new.url, new.web_host)
         link.priority, link.etag, link.last_modified = new.priority, new.etag, new.last_modified
-        self._state.web_hosts.setdefault(new.web_host, WebHost(self._clock.now()))
-
-    def claim(self, crawler: Lease, limit: int = 5, reject: Collection[str] = ()) -> Chunk | None:
-        node = self._alive(crawler)
-        if not rules.wants_work(node.state, node.asked):
-            return None
-        waiting = self._state.waiting()
-        order = self._ready(waiting, crawler.node)
-        hosts = [host for host in order if host not in reject][:limit]
-        if not hosts or limit < 1:
-            return None
-        self._turn(host for host in order[: order.index(hosts[-1])] if host in reject)
-        chunk = self._state.new_chunk(crawler.address)
-        shares = rules.fair_shares([len(waiting[host]) for host in hosts], limit)
-        taken = [link for host, share in zip(hosts, shares, strict=True) for link in waiting[host][:share]]
-        return Chunk(chunk.id, [self._take(link, chunk.id, crawler.node) for link in taken])
+        self._state.web_hosts.setdefault(new.web_host, MemoryWebHost(self._clock.now()))
 
     def details(self, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
         sites = {name: site.settings for name, site in self._state.sites.items()}
         links = [self._state.links[doc_id] for doc_id in doc_ids if doc_id in self._state.links]
         return {
             link.doc_id: Details(
-                link.doc_id,
-                link.kind,
-                link.url,
-                link.claim,
-                link.etag,
-                link.last_modified,
-                settings_for(link.web_host, sites),
+                doc_id=link.doc_id,
+                kind=link.kind,
+                url=link.url,
+                claim=link.claim,
+                etag=link.etag,
+                last_modified=link.last_modified,
+                site=settings_for(link.web_host, sites),
             )
             for link in links
             if link.state is LinkState.CRAWLING
@@ -83,6 +63,16 @@ class MemoryLinks(MemoryResults):
             self._give_back(link, Cause.RELEASE)
         return len(links)
 
+    def _held(self, node: NodeId, doc_id: DocId) -> MemoryLink | None:
+        link = self._state.links.get(doc_id)
+        return link if link and link.state is LinkState.CRAWLING and link.node == node else None
+
+    def _give_back(self, link: MemoryLink, cause: Cause) -> None:
+        link.state = link_after(link.state, cause, link.doc_id, is_robots=link.is_robots)
+        chunk, link.node = link.chunk_id, NOBODY
+        self._state.put(link, None)
+        self._state.seal(chunk)
+
     def reopen(self, wanted: Sequence[Reopen]) -> list[bool]:
         return [self._reopen(one) for one in wanted]
 
@@ -91,16 +81,16 @@ class MemoryLinks(MemoryResults):
         if link is None:
             self._make_known(wanted)
             return True
-        if link.state in FINISHED and self._is_over(link, wanted.after):
+        if link.state.is_finished and self._is_over(link, wanted.after):
             link.state = link_after(link.state, Cause.REOPEN, link.doc_id)
             link.url, link.web_host, link.priority = wanted.url, wanted.web_host, wanted.priority
             link.etag, link.last_modified = wanted.etag, wanted.last_modified
             link.node, link.losses = NOBODY, 0
             self._state.put(link, None)
-            self._state.web_hosts.setdefault(wanted.web_host, WebHost(self._clock.now()))
+            self._state.web_hosts.setdefault(wanted.web_host, MemoryWebHost(self._clock.now()))
         return link.state is LinkState.PENDING
 
-    def _is_over(self, link: HeldLink, after: int) -> bool:
+    def _is_over(self, link: MemoryLink, after: int) -> bool:
         if link.chunk_id is None or link.result is None:
             return False
         return self._state.chunks[link.chunk_id].built is BuilderTask.BUILT and link.result.ended <= after
@@ -109,33 +99,8 @@ class MemoryLinks(MemoryResults):
         for web_host, moment in until.items():
             self._state.defer(web_host, moment)
 
-    def linger(self, crawler: Lease) -> int:
-        self._alive(crawler)
-        unfinished = {
-            chunk.id
-            for chunk in self._state.chunks.values()
-            if chunk.crawler == crawler.address and chunk.task is CrawlerTask.CRAWLING
-        }
-        finished = [
-            link for link in self._state.links.values() if link.chunk_id in unfinished and link.state in FINISHED
-        ]
-        for start in range(0, len(finished), rules.LINGER_MOST):
-            chunk = self._state.new_chunk(crawler.address)
-            for link in finished[start : start + rules.LINGER_MOST]:
-                self._state.put(link, chunk.id)
-            self._seal(chunk.id)
-        return len(finished)
 
-
-def _facts(link: HeldLink) -> LinkFacts:
-    result = link.result or Result(doc_id=link.doc_id, claim=link.claim)
+def _facts(link: MemoryLink) -> LinkFacts:
     return LinkFacts(
-        doc_id=link.doc_id,
-        url=link.url,
-        state=link.state,
-        chunk=link.chunk_id,
-        status=result.status,
-        error=result.error,
-        location=result.location,
-        ended=result.ended,
+        doc_id=link.doc_id, url=link.url, state=link.state, chunk=link.chunk_id, **values_for(LinkFacts, link.result)
     )

@@ -5,29 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.errors import MgmtError
-from weft.mgmt import rules
-from weft.mgmt.memory.base import FINISHED, MemoryBase
-from weft.mgmt.memory.state import HeldLink
-from weft.mgmt.transitions import Cause, link_after
-from weft.mgmt.values import ChunkId, ClaimedLink, DocId, Lease, LinkState, NodeId, Outcome, Result, Robots
+from weft.mgmt.memory.claims import MemoryClaims
+from weft.mgmt.memory.links import MemoryLinks
+from weft.mgmt.memory.state import MemoryLink, values_for
+from weft.mgmt.rules.results import MOST_LOSSES, as_kept, robots_expiry, wait_until
+from weft.mgmt.rules.transitions import Cause, link_after
+from weft.mgmt.values import DocId, Lease, LinkState, NodeId, Outcome, Result, Robots
 from weft.model.fetch_error import FetchError
 
 
-class MemoryResults(MemoryBase):
+class MemoryResults(MemoryClaims, MemoryLinks):
     def report(self, results: Sequence[Result]) -> list[bool]:
         return self._take_results(results, None)
 
     def _take_results(self, results: Sequence[Result], holder: NodeId | None) -> list[bool]:
-        ended: list[HeldLink] = []
+        ended: list[MemoryLink] = []
         answers = [self._take_result(result, holder, ended) for result in results]
         self._hand_on(ended)
         return answers
 
-    def _take_result(self, result: Result, holder: NodeId | None, ended: list[HeldLink]) -> bool:
+    def _take_result(self, result: Result, holder: NodeId | None, ended: list[MemoryLink]) -> bool:
         link = self._state.links.get(result.doc_id)
         if link is None or result.claim != link.claim:
             return False
-        kept = rules.as_kept(result)
+        kept = as_kept(result)
         if link.result == kept:
             return True
         if link.state is not LinkState.CRAWLING or holder not in (None, link.node):
@@ -38,22 +39,22 @@ class MemoryResults(MemoryBase):
             self._keep_robots(link.uri, result)
         return True
 
-    def _finish(self, link: HeldLink, kept: Result) -> None:
+    def _finish(self, link: MemoryLink, kept: Result) -> None:
         cause = Cause.ARCHIVE if kept.position else Cause.FAIL
         link.state = link_after(link.state, cause, link.doc_id, is_robots=link.is_robots)
         link.result, link.losses = kept, 0
 
-    def _hand_on(self, ended: Sequence[HeldLink]) -> None:
+    def _hand_on(self, ended: Sequence[MemoryLink]) -> None:
         """Others take the places of those that failed; then it is seen which chunks are crawled."""
         for link in sorted(ended, key=lambda link: link.node):
             if link.state is LinkState.ERROR and link.chunk_id is not None and link.result is not None:
                 link.replacement = self._replace(link, link.chunk_id, link.result.error)
         for chunk in dict.fromkeys(link.chunk_id for link in ended):
-            self._seal(chunk)
+            self._state.seal(chunk)
         now = self._clock.now()
         for link in ended:
             if link.result is not None and link.result.retry_after:
-                self._state.defer(link.web_host, rules.asked_again(link.result, now))
+                self._state.defer(link.web_host, wait_until(link.result, now))
 
     def _keep_robots(self, origin: str, result: Result) -> None:
         now = self._clock.now()
@@ -62,20 +63,8 @@ class MemoryResults(MemoryBase):
             status=result.status,
             body=result.body,
             fetched=now,
-            expires=rules.robots_expiry(result, now),
+            expires=robots_expiry(result, now),
         )
-
-    def _replace(self, failed: HeldLink, chunk: ChunkId, error: str) -> ClaimedLink | None:
-        crawler = self._state.nodes[failed.node]
-        if not rules.wants_work(crawler.state, crawler.asked):
-            return None
-        waiting = self._state.waiting()
-        order = self._ready(waiting, crawler.id)
-        if FetchError.of(error).replaced_from_elsewhere:
-            order = [host for host in order if host != failed.web_host]
-        elif failed.web_host in order:
-            order = [failed.web_host]
-        return self._take(waiting[order[0]][0], chunk, crawler.id) if order else None
 
     def outcomes(self, doc_ids: Sequence[DocId]) -> dict[DocId, Outcome]:
         return {doc_id: _outcome(self._state.links[doc_id]) for doc_id in doc_ids if doc_id in self._state.links}
@@ -87,7 +76,7 @@ class MemoryResults(MemoryBase):
             for doc_id, claim in links
             if (link := self._held(crawler.node, doc_id)) and link.claim == claim
         }
-        over = [link for link in held.values() if link.losses + 1 >= rules.MOST_LOSSES]
+        over = [link for link in held.values() if link.losses + 1 >= MOST_LOSSES]
         for link in over:
             self._finish(link, Result(doc_id=link.doc_id, claim=link.claim, error=FetchError.LOST))
         self._hand_on(over)
@@ -105,19 +94,13 @@ class MemoryResults(MemoryBase):
         return [_outcome(self._state.links[result.doc_id]) for result in results]
 
 
-def _outcome(link: HeldLink) -> Outcome:
-    result = link.result
-    if link.state not in FINISHED or result is None:
+def _outcome(link: MemoryLink) -> Outcome:
+    if not link.state.is_finished:
         return Outcome(doc_id=link.doc_id, claim=link.claim, state=link.state)
     return Outcome(
         doc_id=link.doc_id,
         claim=link.claim,
         state=link.state,
-        status=result.status,
-        error=result.error,
-        retry_after=result.retry_after,
-        location=result.location,
-        started=result.started,
-        ended=result.ended,
         replacement=link.replacement,
+        **values_for(Outcome, link.result),
     )

@@ -1,11 +1,17 @@
-"""What the memory twin remembers: the relations as plain objects."""
+"""What the memory twin keeps: the relations as plain objects, and the steps that several calls share."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+import msgspec
+
+from weft.clock import Clock
+from weft.config.sections import MgmtSettings
+from weft.errors import LeaseLost
+from weft.mgmt.rules.results import fields_from_result
 from weft.mgmt.values import (
     Address,
     BuilderTask,
@@ -14,6 +20,7 @@ from weft.mgmt.values import (
     CrawlerTask,
     DocId,
     Health,
+    Lease,
     LinkKind,
     LinkState,
     NodeId,
@@ -29,7 +36,7 @@ NOBODY: Final = NodeId(0)
 
 
 @dataclass(slots=True)
-class HeldLink:
+class MemoryLink:
     doc_id: DocId
     kind: LinkKind
     uri: str
@@ -56,7 +63,7 @@ class HeldLink:
 
 
 @dataclass(slots=True)
-class HeldChunk:
+class MemoryChunk:
     id: ChunkId
     crawler: str
     task: CrawlerTask = CrawlerTask.CRAWLING
@@ -70,7 +77,7 @@ class HeldChunk:
 
 
 @dataclass(slots=True)
-class HeldNode:
+class MemoryNode:
     id: NodeId
     address: str
     type: NodeType
@@ -85,13 +92,13 @@ class HeldNode:
 
 
 @dataclass(slots=True)
-class WebHost:
+class MemoryWebHost:
     ready_at: int
     slot: int = NO_SLOT
 
 
 @dataclass(slots=True)
-class Placed:
+class MemoryPlacement:
     """A row of index_server."""
 
     row: int
@@ -100,37 +107,37 @@ class Placed:
 
 
 @dataclass(slots=True)
-class State:
-    links: dict[DocId, HeldLink] = field(default_factory=dict)
-    by_uri: dict[tuple[LinkKind, str], HeldLink] = field(default_factory=dict)
-    chunks: dict[ChunkId, HeldChunk] = field(default_factory=dict)
-    members: defaultdict[ChunkId, dict[DocId, HeldLink]] = field(default_factory=lambda: defaultdict(dict))
+class MemoryState:
+    links: dict[DocId, MemoryLink] = field(default_factory=dict)
+    by_uri: dict[tuple[LinkKind, str], MemoryLink] = field(default_factory=dict)
+    chunks: dict[ChunkId, MemoryChunk] = field(default_factory=dict)
+    members: defaultdict[ChunkId, dict[DocId, MemoryLink]] = field(default_factory=lambda: defaultdict(dict))
     builders: list[ChunkId] = field(default_factory=list)
     """Chunks in the order in which builders first took them."""
-    nodes: dict[NodeId, HeldNode] = field(default_factory=dict)
-    placements: list[Placed] = field(default_factory=list)
-    web_hosts: dict[str, WebHost] = field(default_factory=dict)
+    nodes: dict[NodeId, MemoryNode] = field(default_factory=dict)
+    placements: list[MemoryPlacement] = field(default_factory=list)
+    web_hosts: dict[str, MemoryWebHost] = field(default_factory=dict)
     robots: dict[str, Robots] = field(default_factory=dict)
     addresses: dict[str, Address] = field(default_factory=dict)
     sites: dict[str, Site] = field(default_factory=dict)
     slots: list[NodeId | None] = field(default_factory=lambda: [None] * ADDRESS_SLOTS)
     leaving: set[int] = field(default_factory=set)
 
-    def new_link(self, kind: LinkKind, uri: str, url: str, web_host: str) -> HeldLink:
-        link = HeldLink(DocId(len(self.links) + 1), kind, uri, url, web_host)
+    def new_link(self, kind: LinkKind, uri: str, url: str, web_host: str) -> MemoryLink:
+        link = MemoryLink(DocId(len(self.links) + 1), kind, uri, url, web_host)
         self.links[link.doc_id] = self.by_uri[kind, uri] = link
         return link
 
-    def new_chunk(self, crawler: str) -> HeldChunk:
-        chunk = HeldChunk(ChunkId(len(self.chunks) + 1), crawler)
+    def new_chunk(self, crawler: str) -> MemoryChunk:
+        chunk = MemoryChunk(ChunkId(len(self.chunks) + 1), crawler)
         self.chunks[chunk.id] = chunk
         return chunk
 
     def defer(self, web_host: str, until: int) -> None:
-        known = self.web_hosts.setdefault(web_host, WebHost(until))
+        known = self.web_hosts.setdefault(web_host, MemoryWebHost(until))
         known.ready_at = max(known.ready_at, until)
 
-    def put(self, link: HeldLink, chunk: ChunkId | None) -> None:
+    def put(self, link: MemoryLink, chunk: ChunkId | None) -> None:
         """Into this chunk, out of any other."""
         if link.chunk_id is not None:
             del self.members[link.chunk_id][link.doc_id]
@@ -138,13 +145,42 @@ class State:
             self.members[chunk][link.doc_id] = link
         link.chunk_id = chunk
 
-    def links_of(self, chunk: ChunkId) -> list[HeldLink]:
+    def links_of(self, chunk: ChunkId) -> list[MemoryLink]:
         return [link for _, link in sorted(self.members[chunk].items())]
 
-    def waiting(self) -> dict[str, list[HeldLink]]:
+    def seal(self, chunk: ChunkId | None) -> None:
+        """A chunk is crawled once none of its links is crawling; an empty one is nothing to build."""
+        if chunk is None:
+            return
+        links = self.links_of(chunk)
+        if not any(link.state is LinkState.CRAWLING for link in links):
+            self.chunks[chunk].task = CrawlerTask.CRAWLED
+            self.chunks[chunk].is_offered = bool(links)
+
+    def waiting(self) -> dict[str, list[MemoryLink]]:
         """Pending pages by web host, in the order in which they are claimed."""
         found = defaultdict(list)
         for link in self.links.values():
             if link.state is LinkState.PENDING and not link.is_robots:
                 found[link.web_host].append(link)
         return {host: sorted(links, key=lambda link: (link.priority, link.doc_id)) for host, links in found.items()}
+
+
+class MemoryCalls:
+    """What the calls of the memory twin, which its other files hold, work on."""
+
+    def __init__(self, clock: Clock, settings: MgmtSettings) -> None:
+        self._state = MemoryState()
+        self._clock, self._settings = clock, settings
+
+    def _alive(self, lease: Lease) -> MemoryNode:
+        """The node whose lease this is; raises LeaseLost."""
+        node = self._state.nodes.get(lease.node)
+        if node is None or node.epoch != lease.epoch:
+            raise LeaseLost(lease.address, lease.epoch)
+        return node
+
+
+def values_for(kind: type[msgspec.Struct], result: Result | None) -> dict[str, Any]:
+    """What a struct, such as Outcome, repeats from a link's last result; nothing without one."""
+    return {name: getattr(result, name) for name in fields_from_result(kind)} if result else {}

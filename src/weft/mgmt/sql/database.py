@@ -29,7 +29,7 @@ class Transaction(Protocol):
         """What a query finds for each row; it calls the `columns` of a row (`a:int b:text`) `given.a`, `given.b`."""
 
     def change(self, sql: str, columns: str, given: Sequence[Sequence[object]]) -> None:
-        """Do an UPDATE for each row, as in `each`; the word {from} stands before its WHERE."""
+        """Do an UPDATE for each row, as in `each`; with the word {from} before its WHERE."""
 
     def serialise(self, what: int) -> None:
         """Wait until no other transaction is between this call, with the same number, and its end."""

@@ -14,8 +14,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Final
 
 import msgspec
@@ -103,32 +101,3 @@ DIALECTS: Final = {dialect.name: dialect for dialect in (SQLITE, POSTGRESQL)}
 
 def as_json(rows: Sequence[object]) -> str:
     return msgspec.json.encode(rows).decode()
-
-
-@dataclass(frozen=True, slots=True)
-class Migration:
-    number: int
-    sql: str
-
-
-def migrations(dialect: Dialect) -> list[Migration]:
-    """All steps from an empty database to the schema of this weft."""
-    folder = files("weft.mgmt.sql.schema")
-    found: dict[int, str] = {}
-    for file in sorted(folder.iterdir(), key=_order):
-        parts = file.name.split(".")
-        if parts[-1] == "sql" and parts[1] in ("sql", dialect.name):
-            number = int(parts[0].partition("_")[0])
-            found[number] = found.get(number, "") + dialect.text(file.read_text(encoding="utf-8"))
-    return [Migration(number, found[number]) for number in sorted(found)]
-
-
-def _order(file: Traversable) -> tuple[str, bool]:
-    """Within a step, first what is for all engines."""
-    first, _, rest = file.name.partition(".")
-    return first, rest != "sql"
-
-
-def schema(name: str) -> str:
-    """What `weft schema` prints: the relations as this engine makes them."""
-    return "\n".join(migration.sql.rstrip() for migration in migrations(DIALECTS[name])) + "\n"

@@ -1,17 +1,71 @@
-"""Whether a lease still holds."""
+"""Relation `host`, our own processes: how its rows are read, and whether a lease still holds."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
-from weft.errors import LeaseLost
-from weft.mgmt.sql.database import Transaction
-from weft.mgmt.values import Lease, NodeState
+from weft.config.sections import MgmtSettings
+from weft.errors import LeaseLost, MgmtForeign
+from weft.mgmt.rules.leases import health_of, is_ended
+from weft.mgmt.sql.database import Row, Transaction
+from weft.mgmt.values import Health, Lease, Node, NodeId, NodeState, NodeType
+
+_COLUMNS: Final = """ "index", host, type, state, health, asked, epoch, seen """
+_BY_ADDRESS: Final = f"SELECT {_COLUMNS} FROM host WHERE host = :address {{lock}}"  # noqa: S608
+_BY_INDEX: Final = f'SELECT {_COLUMNS} FROM host WHERE "index" = :node {{lock}}'  # noqa: S608
+_LIVING: Final = f"SELECT {_COLUMNS} FROM host WHERE state <> 'offline' ORDER BY \"index\""  # noqa: S608
+_ALL: Final = f"""
+SELECT
+    (SELECT COALESCE(sum(crawling), 0) FROM crawler WHERE c_host = host.host AND c_task = 'crawling')
+    + (SELECT count(*) FROM link WHERE node = host."index" AND link.state = 'crawling' AND kind = 'robots')
+    + (SELECT count(*) FROM index_builder WHERE ib_host = host.host AND ib_task <> 'built' AND ib_task = 'building')
+    + placed - acknowledged,
+    {_COLUMNS}
+FROM host ORDER BY "index"
+"""  # noqa: S608
+_NEW: Final = f"""
+INSERT INTO host (host, type, state, health, asked, epoch, seen)
+VALUES (:address, :type, 'offline', 'healthy', 'online', 0, :now) RETURNING {_COLUMNS}
+"""  # noqa: S608
 
 _ALIVE: Final = """SELECT state, asked FROM host WHERE "index" = :node AND epoch = :epoch {share}"""
-
-
 _EPOCH: Final = """SELECT 1 FROM host WHERE "index" = :node AND epoch = :epoch"""
+
+IsDead = Callable[[NodeId, int], bool]
+"""Whether the process with this node and epoch is known to be gone, however recent its last heartbeat."""
+
+
+class KnownNode(NamedTuple):
+    id: NodeId
+    address: str
+    type: str
+    """Not NodeType: a newer weft may have registered one that this weft does not know."""
+    state: NodeState
+    health: Health
+    asked: NodeState
+    epoch: int
+    seen: int
+
+    def has_ended(self, now: int, settings: MgmtSettings, is_dead: IsDead) -> bool:
+        return is_ended(now - self.seen, settings.lease) or is_dead(self.id, self.epoch)
+
+    def health_at(self, now: int, settings: MgmtSettings) -> Health:
+        return health_of(self.state, self.health, now - self.seen, settings.heartbeat, settings.lease)
+
+
+def _node(row: Row) -> KnownNode:
+    id_, address, type_, state, health, asked, epoch, seen = row
+    return KnownNode(id_, address, type_, NodeState(state), Health(health), NodeState(asked), epoch, seen)
+
+
+def alive(tx: Transaction, lease: Lease) -> tuple[NodeState, NodeState]:
+    """What the node is and is asked to be; raises LeaseLost. The lease cannot end before this transaction does."""
+    found = tx.rows(_ALIVE, node=lease.node, epoch=lease.epoch)
+    if not found:
+        raise LeaseLost(lease.address, lease.epoch)
+    state, asked = found[0]
+    return NodeState(state), NodeState(asked)
 
 
 def check(tx: Transaction, lease: Lease) -> None:
@@ -20,9 +74,57 @@ def check(tx: Transaction, lease: Lease) -> None:
         raise LeaseLost(lease.address, lease.epoch)
 
 
-def alive(tx: Transaction, lease: Lease) -> tuple[NodeState, NodeState]:
-    """What the node is and is asked to be; raises LeaseLost. The lease cannot end before this transaction does."""
-    found = tx.rows(_ALIVE, node=lease.node, epoch=lease.epoch)
-    if not found:
-        raise LeaseLost(lease.address, lease.epoch)
-    return NodeState(found[0][0]), NodeState(found[0][1])
+def lock_node(tx: Transaction, id_: NodeId) -> KnownNode | None:
+    return _first(tx.rows(_BY_INDEX, node=id_))
+
+
+def lock_node_at(tx: Transaction, address: str) -> KnownNode | None:
+    return _first(tx.rows(_BY_ADDRESS, address=address))
+
+
+def add_node(tx: Transaction, type_: NodeType, address: str) -> KnownNode:
+    """A node that was never seen before: offline, as it is between two registrations."""
+    return _node(tx.rows(_NEW, address=address, type=type_.value, now=tx.now)[0])
+
+
+def _first(rows: list[Row]) -> KnownNode | None:
+    return _node(rows[0]) if rows else None
+
+
+def ended_nodes(tx: Transaction, settings: MgmtSettings, is_dead: IsDead) -> list[NodeId]:
+    """Nodes whose work should be freed."""
+    living = map(_node, tx.rows(_LIVING))
+    return [node.id for node in living if node.has_ended(tx.now, settings, is_dead)]
+
+
+def changed_health(tx: Transaction, settings: MgmtSettings) -> list[tuple[NodeId, Health]]:
+    """Nodes whose health is not what was stored last."""
+    found = [(node, node.health_at(tx.now, settings)) for node in map(_node, tx.rows(_LIVING))]
+    return [(node.id, health) for node, health in found if health is not node.health]
+
+
+def nodes(tx: Transaction, settings: MgmtSettings) -> list[Node]:
+    return [_shown(_node(tuple(row)), int(holds), tx.now, settings) for holds, *row in tx.rows(_ALL)]
+
+
+def _shown(node: KnownNode, holds: int, now: int, settings: MgmtSettings) -> Node:
+    return Node(
+        id=node.id,
+        address=node.address,
+        type=_type_of(node),
+        state=node.state,
+        health=node.health_at(now, settings),
+        epoch=node.epoch,
+        seen=now - node.seen,
+        holds=holds,
+    )
+
+
+def _type_of(node: KnownNode) -> NodeType:
+    try:
+        return NodeType(node.type)
+    except ValueError:
+        known = ", ".join(NodeType)
+        raise MgmtForeign(
+            f"node {node.address}: its type is {node.type!r}, registered by a newer weft; expected one of: {known}"
+        ) from None

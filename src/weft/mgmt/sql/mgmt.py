@@ -1,45 +1,18 @@
-"""The control plane over a database: every call is one transaction."""
+"""The control plane over a database: every call is one transaction, and this table says of which kind."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Set
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from weft.config.sections import MgmtSettings
-from weft.mgmt.sql import building as of_building
-from weft.mgmt.sql import hosts as of_hosts
-from weft.mgmt.sql import known as of_known
-from weft.mgmt.sql import links as of_links
-from weft.mgmt.sql import nodes as of_nodes
-from weft.mgmt.sql import results as of_results
-from weft.mgmt.sql import tables as of_tables
+from weft.mgmt.rules.leases import is_ended
+from weft.mgmt.sql import chunks, claims, leases, links, nodes, overview, results, web_hosts
+from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Database, Transaction
-from weft.mgmt.sql.ledger import Ledger
-from weft.mgmt.values import (
-    Address,
-    BuildChunk,
-    Chunk,
-    ChunkId,
-    ClaimedLink,
-    Counts,
-    Details,
-    DocId,
-    Lease,
-    LinkFacts,
-    NewLink,
-    Node,
-    NodeId,
-    NodeState,
-    NodeType,
-    Outcome,
-    Placement,
-    Reopen,
-    Result,
-    Robots,
-)
-from weft.model.site import Site
+from weft.mgmt.values import Chunk, Counts, Lease, Node, NodeId, NodeState, NodeType
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -47,158 +20,136 @@ P = ParamSpec("P")
 BUSY_TRIES: Final = 50
 
 
+def reads(work: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatenate[SqlMgmt, P], T]:
+    """A call that changes nothing."""
+
+    def call(mgmt: SqlMgmt, /, *args: P.args, **named: P.kwargs) -> T:
+        return mgmt._database.read(lambda tx: work(tx, *args, **named))
+
+    return call
+
+
+def writes(work: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatenate[SqlMgmt, P], T]:
+    """A call that changes no link's state."""
+
+    def call(mgmt: SqlMgmt, /, *args: P.args, **named: P.kwargs) -> T:
+        return mgmt._database.write(lambda tx: work(tx, *args, **named))
+
+    return call
+
+
+def counts_links(
+    work: Callable[Concatenate[Transaction, CounterChanges, P], T],
+) -> Callable[Concatenate[SqlMgmt, P], T]:
+    """A call that changes links: the counts that are kept next to them change in the same transaction."""
+
+    def call(mgmt: SqlMgmt, /, *args: P.args, **named: P.kwargs) -> T:
+        def whole(tx: Transaction) -> T:
+            counters = CounterChanges()
+            answer = work(tx, counters, *args, **named)
+            counters.write(tx)
+            return answer
+
+        return mgmt._database.write(whole)
+
+    return call
+
+
 class SqlMgmt:
     def __init__(self, database: Database, settings: MgmtSettings) -> None:
         self._database, self._settings = database, settings
 
-    # links
+    def close(self) -> None:
+        self._database.close()
 
-    def add(self, links: Sequence[NewLink]) -> int:
-        return self._counted(of_links.add, links)
+    add = counts_links(links.add)
+    known = reads(links.known)
+    details = reads(links.details)
+    release = counts_links(links.release_held)
+    reopen = counts_links(links.reopen)
+    defer = counts_links(links.defer)
+
+    report = counts_links(results.report)
+    refuse = counts_links(results.refuse)
+    lost = counts_links(results.lost)
+    outcomes = reads(results.outcomes)
+
+    seal_finished = counts_links(chunks.seal_finished)
+    take_crawled = writes(chunks.take_crawled)
+    built = counts_links(chunks.built)
+    build_failed = writes(chunks.build_failed)
+    retry = writes(chunks.retry)
+    next_placement = reads(chunks.next_placement)
+    acknowledge = writes(chunks.acknowledge)
+
+    open_robots = writes(web_hosts.open_robots)
+    save_robots = writes(web_hosts.save_robots)
+    robots = reads(web_hosts.robots)
+    save_addresses = writes(web_hosts.save_addresses)
+    addresses = reads(web_hosts.addresses)
+    own_slots = writes(web_hosts.own_slots)
+    sites = reads(web_hosts.sites)
+    set_sites = writes(web_hosts.set_sites)
+
+    tell = counts_links(nodes.tell)
+    ask = writes(nodes.ask)
+
+    # The calls below need the settings, or more than one transaction.
+
+    _claim = counts_links(claims.claim)
 
     def claim(self, crawler: Lease, limit: int = 5, reject: Collection[str] = ()) -> Chunk | None:
         rejected = reject if isinstance(reject, Set | Mapping) else frozenset(reject)
         for _ in range(BUSY_TRIES):
             try:
-                return self._counted(of_links.claim, crawler, limit, rejected)
-            except of_links.AllHostsBusy:
+                return self._claim(crawler, limit, rejected)
+            except claims.AllHostsBusy:
                 time.sleep(random.uniform(0.001, 0.01))  # noqa: S311 - no secret
         return None
 
-    def details(self, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
-        return self._read(of_hosts.details, doc_ids)
-
-    def report(self, results: Sequence[Result]) -> list[bool]:
-        return self._counted(of_results.report, results)
-
-    def outcomes(self, doc_ids: Sequence[DocId]) -> dict[DocId, Outcome]:
-        return self._read(of_results.outcomes, doc_ids)
-
-    def known(self, uris: Sequence[str]) -> dict[str, LinkFacts]:
-        return self._read(of_known.known, uris)
-
-    def lost(self, crawler: Lease, links: Sequence[tuple[DocId, int]]) -> None:
-        self._counted(of_links.lost, crawler, links)
-
-    def refuse(self, crawler: Lease, results: Sequence[Result]) -> list[Outcome]:
-        return self._counted(of_links.refuse, crawler, results)
-
-    def release(self, crawler: Lease, doc_ids: Sequence[DocId] | None = None) -> int:
-        return self._counted(of_links.release_held, crawler, doc_ids)
-
-    def reopen(self, wanted: Sequence[Reopen]) -> list[bool]:
-        return self._counted(of_links.reopen, wanted)
-
-    def defer(self, until: Mapping[str, int]) -> None:
-        self._counted(of_links.defer, until)
-
-    def linger(self, crawler: Lease) -> int:
-        return self._counted(of_links.linger, crawler)
-
-    # web hosts
-
-    def open_robots(self, crawler: Lease, urls: Mapping[str, str]) -> dict[str, ClaimedLink]:
-        return self._write(of_hosts.open_robots, crawler, urls)
-
-    def save_robots(self, robots: Sequence[Robots]) -> None:
-        self._write(of_hosts.save_robots, robots)
-
-    def robots(self, origins: Sequence[str]) -> dict[str, Robots]:
-        return self._read(of_hosts.robots, origins)
-
-    def save_addresses(self, addresses: Sequence[Address]) -> None:
-        self._write(of_hosts.save_addresses, addresses)
-
-    def addresses(self, web_hosts: Sequence[str]) -> dict[str, Address]:
-        return self._read(of_hosts.addresses, web_hosts)
-
-    def own_slots(self, crawler: Lease) -> frozenset[int]:
-        return self._write(of_hosts.own_slots, crawler)
-
-    # building
-
-    def take_crawled(self, builder: Lease, most: int = 5) -> list[BuildChunk]:
-        return self._write(of_building.take_crawled, builder, most)
-
-    def built(self, builder: Lease, chunk: ChunkId, attempt: int) -> bool:
-        return self._counted(of_building.built, builder, chunk, attempt)
-
-    def build_failed(self, builder: Lease, chunk: ChunkId, attempt: int, reason: str) -> bool:
-        return self._write(of_building.build_failed, builder, chunk, attempt, reason)
-
-    def retry(self, chunks: Sequence[ChunkId] | None = None) -> int:
-        return self._write(of_building.retry, chunks)
-
-    def next_placement(self, server: Lease, after: int) -> Placement | None:
-        return self._read(of_building.next_placement, server, after)
-
-    def acknowledge(self, server: Lease, number: int) -> None:
-        self._write(of_building.acknowledge, server, number)
-
-    # nodes
+    _register = counts_links(nodes.register)
 
     def register(self, type: NodeType, address: str, row: int = 0) -> Lease:  # noqa: A002
         self.reap()
-        return self._counted(of_nodes.register, type, address, row)
+        return self._register(type, address, row)
+
+    _renew = writes(nodes.renew)
 
     def heartbeat(self, lease: Lease) -> NodeState:
-        asked, late = self._write(of_nodes.renew, lease)
+        asked, late = self._renew(lease)
         # If we were away as well, the others may only seem late.
-        if not of_nodes.is_ended(late, self._settings):
+        if not is_ended(late, self._settings.lease):
             self.reap()
         return asked
 
-    def tell(self, lease: Lease, state: NodeState) -> None:
-        self._counted(of_nodes.tell, lease, state)
-
-    def ask(self, node: NodeId, state: NodeState) -> None:
-        self._write(of_nodes.ask, node, state)
+    _ended_nodes = reads(leases.ended_nodes)
+    _reap = counts_links(nodes.reap)
+    _changed_health = reads(leases.changed_health)
+    _write_health = writes(nodes.write_health)
 
     def reap(self) -> int:
-        silent = self._read(of_nodes.silent, self._settings, self._is_dead)
-        reaped = sum(self._counted(of_nodes.reap, node, self._settings, self._is_dead) for node in silent)
-        unwell = self._read(of_nodes.unwell, self._settings)
-        if unwell:
-            self._write(of_nodes.write_health, unwell)
+        ended = self._ended_nodes(self._settings, self._is_dead)
+        reaped = sum(self._reap(node, self._settings, self._is_dead) for node in ended)
+        changed = self._changed_health(self._settings)
+        if changed:
+            self._write_health(changed)
         return reaped
 
     def _is_dead(self, node: NodeId, epoch: int) -> bool:
         """Whether that process is known to be gone; a database alone cannot tell."""
         return False
 
+    _nodes = reads(leases.nodes)
+
     def nodes(self) -> list[Node]:
-        return self._read(of_nodes.nodes, self._settings)
+        return self._nodes(self._settings)
 
-    # sites, status
-
-    def sites(self) -> list[Site]:
-        return self._read(of_hosts.sites)
-
-    def set_sites(self, sites: Sequence[Site]) -> None:
-        self._write(of_hosts.set_sites, sites)
+    _counts = reads(overview.counts)
 
     def counts(self) -> Counts:
-        return self._read(of_tables.counts, self._settings)
+        return self._counts(self._settings)
+
+    _table = reads(overview.table)
 
     def table(self, relation: str, after: int = 0, limit: int = 100) -> list[dict[str, object]]:
-        return self._read(of_tables.table, relation, after, limit, self._settings)
-
-    def close(self) -> None:
-        self._database.close()
-
-    def _read(self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **named: P.kwargs) -> T:
-        return self._database.read(lambda tx: work(tx, *args, **named))
-
-    def _write(self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **named: P.kwargs) -> T:
-        return self._database.write(lambda tx: work(tx, *args, **named))
-
-    def _counted(self, work: Callable[Concatenate[Transaction, Ledger, P], T], *args: P.args, **named: P.kwargs) -> T:
-        """A transaction that changes links: what is counted beside them changes with it."""
-
-        def whole(tx: Transaction) -> T:
-            ledger = Ledger()
-            answer = work(tx, ledger, *args, **named)
-            ledger.settle(tx)
-            return answer
-
-        return self._database.write(whole)
+        return self._table(relation, after, limit, self._settings)

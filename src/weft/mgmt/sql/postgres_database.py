@@ -19,8 +19,8 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.errors import MgmtError, MgmtUnavailable
 from weft.mgmt.sql.database import Row, Transaction
-from weft.mgmt.sql.dialect import POSTGRESQL, as_json, migrations
-from weft.mgmt.sql.migrate import bring_up_to_date, is_up_to_date
+from weft.mgmt.sql.dialect import POSTGRESQL, as_json
+from weft.mgmt.sql.migrations import bring_up_to_date, is_up_to_date, migrations
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ _FORGOTTEN_AFTER: Final = 7 * 24 * 3_600_000
 _NOW: Final = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 # Everything here is found by an index, whatever the planner thinks of tables that just grew from nothing. And a process
-# that stands still in the middle of a transaction must not keep its locks for ever.
+# that hangs in the middle of a transaction must not keep its locks for ever.
 _SETTINGS: Final = (
     "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off "
     "-c idle_in_transaction_session_timeout=30s -c default_transaction_isolation=read\\ committed"
@@ -69,7 +69,7 @@ class PostgresTransaction:
 
 
 class PostgresDatabase:
-    """`patience` is how many seconds a lost connection is tried again; a `clock` stands in for its own, in tests."""
+    """`patience` is how many seconds a lost connection is tried again; a `clock` replaces its own, in tests."""
 
     def __init__(self, url: str, patience: float, clock: Clock | None = None) -> None:
         self._url, self._patience, self._clock = url, patience, clock
@@ -166,10 +166,10 @@ class PostgresDatabase:
                     time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - no secret
                 except psycopg.Error as error:
                     if not self._connection.closed:
-                        raise self._told_plainly(error) from error
+                        raise self._plain_error(error) from error
                     self._reconnect(error, until)
 
-    def _told_plainly(self, error: psycopg.Error) -> MgmtError:
+    def _plain_error(self, error: psycopg.Error) -> MgmtError:
         kind = MgmtError if isinstance(error, psycopg.IntegrityError) else MgmtUnavailable
         rights = "no rights: " if isinstance(error, errors.InsufficientPrivilege) else ""
         return kind(f"control plane {self.where}: {rights}{_sentence(error)}; nothing was changed")

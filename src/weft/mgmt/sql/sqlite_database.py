@@ -17,9 +17,9 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.errors import MgmtError, MgmtForeign, MgmtUnavailable
 from weft.mgmt.sql.database import Row, Transaction
-from weft.mgmt.sql.dialect import SQLITE, as_json, migrations
-from weft.mgmt.sql.migrate import bring_up_to_date, is_up_to_date
-from weft.mgmt.sql.turns import Turns
+from weft.mgmt.sql.dialect import SQLITE, as_json
+from weft.mgmt.sql.migrations import Migration, bring_up_to_date, is_up_to_date, migrations
+from weft.mgmt.sql.write_gate import WriteGate
 
 T = TypeVar("T")
 
@@ -34,13 +34,14 @@ _GIVEN: Final = re.compile(r"\bgiven\.(\w+)")
 _PRAGMAS: Final = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
-    "PRAGMA foreign_keys = ON",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -65536",
     "PRAGMA mmap_size = 268435456",
     # A claim or a report changes a page or two per link, many of them again soon: move them home rarely.
     "PRAGMA wal_autocheckpoint = 8192",
 )
+_FOREIGN_KEYS_OFF: Final = "PRAGMA foreign_keys = OFF"
+_FOREIGN_KEYS_ON: Final = "PRAGMA foreign_keys = ON"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +90,10 @@ class SqliteDatabase:
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path, self._clock = path, clock
         self._lock = RLock()
-        self._turns = Turns(path.with_name(f"{path.name}-turn"))
+        self._gate = WriteGate(path.with_name(f"{path.name}-turn"))
         if sqlite3.sqlite_version_info < OLDEST:
             raise MgmtError(f"SQLite {sqlite3.sqlite_version} is too old; expected 3.38 or later")
-        with self._told_plainly():
+        with self._plain_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
                 path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
@@ -110,7 +111,18 @@ class SqliteDatabase:
         for pragma in _PRAGMAS:
             self._set(pragma)
         if not is_current:
-            self.write(lambda tx: bring_up_to_date(tx, steps, _tables(tx), self._script, where))
+            # A step may make a table again that others refer to. Within a transaction this pragma does nothing.
+            self._set(_FOREIGN_KEYS_OFF)
+            self.write(lambda tx: self._migrate(tx, steps, where))
+        self._set(_FOREIGN_KEYS_ON)
+
+    def _migrate(self, tx: Transaction, steps: Sequence[Migration], where: str) -> None:
+        bring_up_to_date(tx, steps, _tables(tx), self._script, where)
+        broken = tx.rows("PRAGMA foreign_key_check")
+        if broken:
+            raise MgmtError(
+                f"control plane {where}: {len(broken)} rows refer to rows that are not there; nothing was changed"
+            )
 
     def _set(self, pragma: str) -> None:
         """SQLite does not wait by itself for the lock that a change of the journal needs."""
@@ -134,11 +146,11 @@ class SqliteDatabase:
                 statement = ""
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        with self._lock, self._told_plainly():
-            self._turns.pass_gate()
+        with self._lock, self._plain_errors():
+            self._gate.pass_gate()
             if self._has_begun():
                 return self._finish(work)
-            with self._turns.alone():
+            with self._gate.alone():
                 self._connection.execute("BEGIN IMMEDIATE")
                 return self._finish(work)
 
@@ -156,7 +168,7 @@ class SqliteDatabase:
         return True
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        with self._lock, self._told_plainly():
+        with self._lock, self._plain_errors():
             self._connection.execute("BEGIN")
             return self._finish(work)
 
@@ -175,10 +187,10 @@ class SqliteDatabase:
     def close(self) -> None:
         with self._lock:
             self._connection.close()
-            self._turns.close()
+            self._gate.close()
 
     @contextmanager
-    def _told_plainly(self) -> Iterator[None]:
+    def _plain_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

@@ -1,0 +1,131 @@
+"""Writes exchanges to the archive and returns the positions of the durable records."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from weft import __version__, failpoints
+from weft.archive import archive_directory, cdxj
+from weft.archive.cdxj import RecordPosition
+from weft.archive.warc_file import WarcFile
+from weft.archive.warc_records import EarlierRecord, Exchange, RenderedRecords, render, warcinfo
+from weft.clock import Clock, SystemClock
+
+MOST_RECORDS: Final = 600_000
+"""In one file, whatever its size: its index is sorted in memory."""
+
+_CONFORMS_TO: Final = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveOptions:
+    roll_bytes: int = 1 << 30
+    """Size at which a file is finished and the next one begun."""
+    remembered: int = 50_000
+    """URLs whose last record is known, so that an identical response becomes a revisit."""
+    user_agent: str = ""
+    """Stands in every file's first record."""
+
+
+class ArchiveWriter:
+    """One per process and directory; any number of processes may write to one directory, each its own files."""
+
+    def __init__(self, path: Path, options: ArchiveOptions | None = None, clock: Clock | None = None) -> None:
+        self.path, self._options, self._clock = path, options or ArchiveOptions(), clock or SystemClock()
+        archive_directory.prepare(path)
+        self._file: WarcFile | None = None
+        self._serial = 0
+        self._earlier: dict[str, EarlierRecord] = {}
+        self._tag = f"{os.getpid()}-{secrets.token_hex(3)}"
+
+    def render(self, exchange: Exchange) -> RenderedRecords:
+        """The records of an exchange, ready to be stored."""
+        return render(exchange, self._earlier.get(exchange.url))
+
+    def store(self, given: Sequence[RenderedRecords | Exchange]) -> list[RecordPosition]:
+        """Append and sync; the records are safe when this returns, in the order given.
+
+        Raises ArchiveUnwritable: then none of them counts, and the caller stores them again.
+        """
+        try:
+            stored = [self._append(one) for one in given]
+            self._written_out()
+            failpoints.point("archive.written")
+            if self._file is not None:
+                self._file.sync()
+        except OSError as error:
+            self._give_up()
+            raise archive_directory.unwritable(self.path, error) from error
+        for rendered, position in stored:
+            self._remember(rendered, position)
+        return [position for _, position in stored]
+
+    def close(self) -> None:
+        """Finish the current file; raises ArchiveUnwritable, and then the next start finishes it."""
+        if self._file is None:
+            return
+        try:
+            self._file.finish()
+        except OSError as error:
+            self._give_up()
+            raise archive_directory.unwritable(self.path, error) from error
+        self._file = None
+
+    def _append(self, one: RenderedRecords | Exchange) -> tuple[RenderedRecords, RecordPosition]:
+        rendered = self.render(one) if isinstance(one, Exchange) else one
+        file = self._current()
+        positions = [file.append(member) for member in rendered.members]
+        position = positions[rendered.main]
+        file.add_line(cdxj.line(rendered.capture, position))
+        return rendered, position
+
+    def _written_out(self) -> None:
+        if self._file is not None:
+            self._file.write_out()
+
+    def _current(self) -> WarcFile:
+        file = self._file
+        if file is not None and (file.size >= self._options.roll_bytes or file.records >= MOST_RECORDS):
+            file.finish()
+            self._file = file = None
+        if file is None:
+            self._file = file = self._begin()
+        return file
+
+    def _begin(self) -> WarcFile:
+        now = self._clock.now()
+        moment = datetime.fromtimestamp(now / 1000, UTC).strftime("%Y%m%d%H%M%S")
+        self._serial += 1
+        name = f"weft-{moment}-{self._serial:05d}-{self._tag}{archive_directory.WARC_SUFFIX}"
+        about = [
+            ("software", f"weft/{__version__}"),
+            ("format", "WARC File Format 1.1"),
+            ("conformsTo", _CONFORMS_TO),
+            ("robots", "obey"),
+        ]
+        if self._options.user_agent:
+            about.append(("http-header-user-agent", self._options.user_agent))
+        with archive_directory.locked(self.path):
+            file = WarcFile(self.path / name, warcinfo(name, about, now))
+        archive_directory.sync_directory(self.path)
+        return file
+
+    def _give_up(self) -> None:
+        if self._file is not None:
+            self._file.give_up()
+            self._file = None
+
+    def _remember(self, rendered: RenderedRecords, position: RecordPosition) -> None:
+        if not rendered.is_whole or rendered.capture.status != 200:
+            return
+        url = rendered.capture.url
+        self._earlier.pop(url, None)
+        self._earlier[url] = EarlierRecord(rendered.capture.digest, rendered.record, rendered.date, position)
+        if len(self._earlier) > self._options.remembered:
+            del self._earlier[next(iter(self._earlier))]

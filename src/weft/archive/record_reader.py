@@ -1,0 +1,124 @@
+"""Reads a record back by its position in the archive."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from isal import isal_zlib
+
+from weft.archive.archive_directory import WARC_SUFFIX
+from weft.archive.archive_errors import GzipError, RecordUnreadable
+from weft.archive.body_decoding import Decoded, DecodeLimits, decode
+from weft.archive.cdxj import RecordPosition
+from weft.archive.http_message import HttpHead, parse_head, payload_of, split_head
+from weft.archive.warc_records import REFERS_TO
+
+LARGEST_MEMBER: Final = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedResponse:
+    """A response as it is kept."""
+
+    url: str
+    date: str
+    """Of the request, as the record says it."""
+    head: HttpHead
+    body: bytes
+    """Without transfer coding, still in its content encoding."""
+    truncated: str
+    """Why the body is not whole: length, time, disconnect; empty: it is."""
+    is_revisit: bool
+    """The payload is that of an earlier fetch: `body` was read there, and is empty after a 304."""
+
+    @property
+    def status(self) -> int:
+        return self.head.status
+
+    def content(self, limits: DecodeLimits) -> Decoded:
+        """The body out of its content encoding; raises BodyRefused."""
+        return decode(self.body, self.head.content_encoding, limits)
+
+
+def read_record(directory: Path, position: RecordPosition) -> ArchivedResponse:
+    """The response at a position that a result names; raises RecordUnreadable."""
+    return response_of(directory, parse_record(read_member_bytes(directory, position), position))
+
+
+def response_of(directory: Path, record: WarcRecord) -> ArchivedResponse:
+    """The response that a record holds, with the payload that it may refer to; raises RecordUnreadable."""
+    if record.refers_to is None:
+        return record.response()
+    earlier = parse_record(read_member_bytes(directory, record.refers_to), record.refers_to)
+    return record.response(earlier)
+
+
+def read_member_bytes(directory: Path, position: RecordPosition) -> bytes:
+    """The packed record, as it lies in its file; raises RecordUnreadable."""
+    path = file_path(directory, position.file)
+    if position.offset < 0 or not 0 < position.length <= LARGEST_MEMBER:
+        raise RecordUnreadable(path, f"{position.offset}+{position.length} is no position of a record")
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            data = os.pread(handle, position.length, position.offset)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise RecordUnreadable(path, f"cannot be read: {error.strerror}") from error
+    if len(data) != position.length:
+        raise RecordUnreadable(path, f"ends before {position.offset}+{position.length}")
+    return data
+
+
+def file_path(directory: Path, name: str) -> Path:
+    """A name comes from outside: it must be one of our files in this directory and nothing else."""
+    if "/" in name or "\0" in name or name.startswith(".") or not name.endswith(WARC_SUFFIX):
+        raise RecordUnreadable(directory, f"{name!r} is not the name of an archive's file")
+    return directory / name
+
+
+@dataclass(frozen=True, slots=True)
+class WarcRecord:
+    """A record taken apart."""
+
+    fields: dict[str, str]
+    head: HttpHead
+    body: bytes
+    refers_to: RecordPosition | None
+
+    def response(self, earlier: WarcRecord | None = None) -> ArchivedResponse:
+        source = earlier or self
+        body = payload_of(source.head, source.body)
+        return ArchivedResponse(
+            url=self.fields.get("warc-target-uri", ""),
+            date=self.fields.get("warc-date", ""),
+            head=source.head if earlier else self.head,
+            body=bytes(body),
+            truncated=self.fields.get("warc-truncated", ""),
+            is_revisit=self.fields.get("warc-type") == "revisit",
+        )
+
+
+def parse_record(member: bytes, position: RecordPosition) -> WarcRecord:
+    """Unpack a response or revisit record; raises RecordUnreadable."""
+    try:
+        record = isal_zlib.decompress(member, 31)
+    except GzipError as error:
+        raise RecordUnreadable(position.file, f"the record at {position.offset} is damaged: {error}") from error
+    warc_head, rest = split_head(record)
+    fields = dict(parse_head(warc_head).fields)
+    if not record.startswith(b"WARC/1.") or fields.get("warc-type") not in ("response", "revisit"):
+        raise RecordUnreadable(position.file, f"the record at {position.offset} holds no response")
+    http_head, body = split_head(rest[: int(fields.get("content-length", 0))])
+    return WarcRecord(fields, parse_head(http_head), body, _refers_to(fields))
+
+
+def _refers_to(fields: dict[str, str]) -> RecordPosition | None:
+    if not fields.get("warc-profile", "").endswith("identical-payload-digest"):
+        return None
+    file, offset, length = fields[REFERS_TO.lower()].split()
+    return RecordPosition(file, int(offset), int(length))

@@ -1,0 +1,39 @@
+"""Makes links due before their time, because a user asked for it (`weft run index --again`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from weft.dispatcher.link_records import DOMAIN_ROW, DUE, LinkPhase, split_due
+from weft.dispatcher.link_round import LinkRound
+from weft.store.api import Batch, Store
+from weft.store.tables import Table
+
+_BATCH: Final = 1000
+
+
+def force_due(store: Store, low_water: int, *, fetched_before: int, now: int) -> int:
+    """Make every link due now that is due later and was last fetched before `fetched_before`; returns how many."""
+    changed = 0
+    waiting = _later(store, now)
+    while some := list(islice(waiting, _BATCH)):
+        links = LinkRound(store, low_water)
+        for (domain, uri), record in zip(some, links.read(some), strict=True):
+            if record is not None and record.phase is LinkPhase.DUE and record.fetched < fetched_before:
+                links.put(domain, uri, msgspec.structs.replace(record, due=now))
+                changed += 1
+        if cells := links.cells():
+            store.write(Batch(cells), store.last_seq + 1)
+    return changed
+
+
+def _later(store: Store, now: int) -> Iterator[tuple[bytes, bytes]]:
+    """(domain, uri) of links that are due later; row names are read first, because rows change meanwhile."""
+    for row in list(store.rows(Table.LINKS, DOMAIN_ROW)):
+        start = (now + 1).to_bytes(8, "big")
+        uris = [split_due(cell.qualifier)[1] for cell in store.scan(Table.LINKS, row, DUE, start=start)]
+        yield from ((row[len(DOMAIN_ROW) :], uri) for uri in uris)

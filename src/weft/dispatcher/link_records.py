@@ -1,0 +1,189 @@
+"""Table `links`: one record per known link, and the cell by which a waiting link is found.
+
+l:<domain>  link:<uri>                                        what is known of the link
+            new:<hops><rarity><discovered><uri>               never fetched, the most wanted first
+            due:<moment><uri>                                 fetched before, to be fetched again from then on
+            domain:work                                       how much of the domain is waiting and under way
+w:<base>    work:<moment><domain>                             domains that have something to give from then on
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+from msgspec import field
+
+from weft.linkindex.keys import base_of
+from weft.mgmt.values import WarcPosition
+from weft.model.refusal import Refusal, RefusalKind
+from weft.store.api import Column
+from weft.store.encoding import END, cell_key
+from weft.store.tables import Table
+
+LINK, NEW, DUE, DOMAIN, WORK = b"link", b"new", b"due", b"domain", b"work"
+DOMAIN_ROW: Final = b"l:"
+_TABLE: Final = Table.LINKS.byte
+# A domain holds no zero byte, and the last part of a key is not escaped: these keys are made by joining bytes.
+_LINK, _NEW, _DUE = (END + family + END for family in (LINK, NEW, DUE))
+_MOMENT: Final = 8
+_NEW_PREFIX: Final = 2 + _MOMENT
+
+
+class LinkPhase(StrEnum):
+    """What a link waits for."""
+
+    NEW = "new"
+    """Never fetched; the dispatcher may choose it."""
+    GIVEN = "given"
+    """Handed over to the control plane, and not back yet."""
+    DUE = "due"
+    """Fetched before; the dispatcher may choose it from `due` on."""
+    HIDDEN = "hidden"
+    """Not to be fetched; `reason` says why."""
+
+
+class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What is known of a link. Moments are milliseconds since 1970, 0 for never.
+
+    Three fields are stored under the names that they had in 0.1.0, so that its homes can be opened.
+    """
+
+    url: str
+    phase: LinkPhase = field(default=LinkPhase.NEW, name="place")
+    reason: str = ""
+    """Why it is hidden, or why it will not be fetched again."""
+    discovered: int = 0
+    depth: int = 0
+    """Hops from a URL that was added."""
+    source: str = ""
+    """The uri of the page that it was first found on; empty if it was added."""
+    references: int = 0
+    """As last counted: new links with more references go first."""
+    due: int = 0
+    fetched: int = 0
+    status: int = 0
+    error: str = ""
+    failures: int = 0
+    """In a row."""
+    interval: int = 0
+    changed: int = 0
+    decided: int = 0
+    """The time of the fetch that decided what the index holds of it."""
+    position: WarcPosition | None = None
+    decided_position: WarcPosition | None = None
+    etag: str = ""
+    last_modified: str = ""
+    location: str = ""
+    """The uri that it redirects to, if it does."""
+    self_redirect: bool = field(default=False, name="turned")
+    """Whether it was redirected to another URL of its own uri, which is fetched now."""
+    fingerprint: int = 0
+    simhash: int = 0
+    """The index builder, which alone changes it, keeps the cells of near-duplicates in step."""
+    canonical: str = ""
+    """The uri that this one is a copy of, by its page or by a rule."""
+    announced: int = field(default=0, name="claimed")
+    """When it changed after its last fetch, according to a sitemap; 0: no sitemap says so."""
+    nesting: int = 0
+    """How many indexes of sitemaps, one within another, led to it."""
+
+    @property
+    def refused_as(self) -> RefusalKind | None:
+        refusal = Refusal.read(self.reason)
+        return refusal.kind if refusal else None
+
+    def hide(self, refusal: Refusal, canonical: str | None = None) -> LinkRecord:
+        """The record of the same link, not to be fetched any more."""
+        known = self.canonical if canonical is None else canonical
+        return msgspec.structs.replace(self, phase=LinkPhase.HIDDEN, reason=refusal.text, canonical=known)
+
+    def reopen(self, now: int) -> LinkRecord:
+        """The record of the same link once nothing forbids it any more."""
+        canonical = "" if self.refused_as is RefusalKind.PARAMETERS else self.canonical
+        if self.fetched:
+            return msgspec.structs.replace(
+                self, phase=LinkPhase.DUE, due=self.due or now, reason="", canonical=canonical
+            )
+        return msgspec.structs.replace(self, phase=LinkPhase.NEW, reason="", canonical=canonical)
+
+
+class DomainWork(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A domain's work as a whole."""
+
+    first: int | None = None
+    """The moment of its first link that may be chosen; None: there is none."""
+    listed: int | None = None
+    """The moment under which it is in the list of domains with work."""
+    outstanding: int = 0
+    """Links handed over to the control plane and not back yet."""
+    links: int = 0
+    taken: int = 0
+    """Links ever chosen for the first time."""
+
+
+encode_record: Final = msgspec.msgpack.Encoder().encode
+decode_record: Final = msgspec.msgpack.Decoder(LinkRecord).decode
+encode_work: Final = msgspec.msgpack.Encoder().encode
+decode_work: Final = msgspec.msgpack.Decoder(DomainWork).decode
+
+
+def link_column(domain: bytes, uri: bytes) -> Column:
+    return Column(DOMAIN_ROW + domain, LINK, uri)
+
+
+def work_column(domain: bytes) -> Column:
+    return Column(DOMAIN_ROW + domain, DOMAIN, WORK)
+
+
+def link_key(domain: bytes, uri: bytes) -> bytes:
+    return b"".join((_TABLE, DOMAIN_ROW, domain, _LINK, uri))
+
+
+def work_key(domain: bytes) -> bytes:
+    return cell_key(_TABLE, *work_column(domain))
+
+
+def waiting_key(domain: bytes, uri: bytes, record: LinkRecord) -> bytes | None:
+    """The cell by which a link is found when its turn comes; None where it has no turn."""
+    if record.phase is LinkPhase.NEW:
+        rarity = 255 - min(record.references.bit_length(), 255)
+        wanted = bytes([min(record.depth, 255), rarity]) + _moment(record.discovered)
+        return b"".join((_TABLE, DOMAIN_ROW, domain, _NEW, wanted, uri))
+    if record.phase is LinkPhase.DUE:
+        return b"".join((_TABLE, DOMAIN_ROW, domain, _DUE, _moment(record.due), uri))
+    return None
+
+
+def uri_of_new(qualifier: bytes) -> bytes:
+    return qualifier[_NEW_PREFIX:]
+
+
+def split_due(qualifier: bytes) -> tuple[int, bytes]:
+    """(moment, uri)"""
+    return int.from_bytes(qualifier[:_MOMENT], "big"), qualifier[_MOMENT:]
+
+
+def turn_of(record: LinkRecord) -> int | None:
+    """From when on a link may be chosen."""
+    if record.phase is LinkPhase.NEW:
+        return 0
+    return record.due if record.phase is LinkPhase.DUE else None
+
+
+def list_row(base: int) -> bytes:
+    return b"w:%02x" % base
+
+
+def list_key(domain: bytes, moment: int) -> bytes:
+    return cell_key(_TABLE, list_row(base_of(domain)), WORK, _moment(moment) + domain)
+
+
+def split_listed(qualifier: bytes) -> tuple[int, bytes]:
+    """(moment, domain)"""
+    return split_due(qualifier)
+
+
+def _moment(milliseconds: int) -> bytes:
+    return max(0, milliseconds).to_bytes(_MOMENT, "big")

@@ -1,0 +1,172 @@
+"""One round of changes to links: the records before and after, and every cell that follows from the difference."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from weft.dispatcher.domain_limit import DomainLimit
+from weft.dispatcher.link_records import (
+    DOMAIN_ROW,
+    DUE,
+    NEW,
+    DomainWork,
+    LinkPhase,
+    LinkRecord,
+    decode_record,
+    decode_work,
+    encode_record,
+    encode_work,
+    link_column,
+    link_key,
+    list_key,
+    split_due,
+    turn_of,
+    uri_of_new,
+    waiting_key,
+    work_column,
+    work_key,
+)
+from weft.dispatcher.traps.host_limits import HostLimits
+from weft.linkindex.cells import Cells
+from weft.linkindex.keys import uri_info_column
+from weft.linkindex.records import UriInfo
+from weft.store.api import Reader
+from weft.store.tables import Table
+
+_FAMILIES: Final = (NEW, DUE)
+
+
+class ChangedLink(NamedTuple):
+    domain: bytes
+    uri: bytes
+    before: LinkRecord | None
+    after: LinkRecord
+
+
+class LinkRound:
+    """Reads records, takes what they become, and gives the cells of one atomic batch.
+
+    A domain with `low_water` or more links handed over is not listed as having work until some of them are back.
+    """
+
+    def __init__(self, reader: Reader, low_water: int) -> None:
+        self._reader, self._low_water = reader, low_water
+        self.hosts = HostLimits(reader)
+        self._before: dict[tuple[bytes, bytes], LinkRecord | None] = {}
+        self._after: dict[tuple[bytes, bytes], LinkRecord] = {}
+        self._domain_limit = DomainLimit(reader)
+
+    def read(self, links: Sequence[tuple[bytes, bytes]]) -> list[LinkRecord | None]:
+        """The records of (domain, uri), as they are now in this round."""
+        unread = [link for link in dict.fromkeys(links) if link not in self._before]
+        cells = self._reader.get(Table.LINKS, [link_column(*link) for link in unread])
+        for link, cell in zip(unread, cells, strict=True):
+            self._before[link] = decode_record(cell.value) if cell else None
+        return [self._after.get(link, self._before[link]) for link in links]
+
+    def put(self, domain: bytes, uri: bytes, record: LinkRecord) -> None:
+        """Make this the link's record; it must have been read in this round."""
+        self._after[domain, uri] = record
+
+    def references(self, links: Sequence[tuple[bytes, bytes]]) -> list[int]:
+        """How many pages refer to each, according to the index."""
+        cells = self._reader.get(Table.FLUO, [uri_info_column(*link) for link in links])
+        return [UriInfo.decode(cell.value).references if cell else 0 for cell in cells]
+
+    def enter(self, domain: bytes, most: int) -> bool:
+        """Whether a crawl of any scope may enter this domain, if it may enter `most` in all; if so, it is counted."""
+        return self._domain_limit.enter(domain, most)
+
+    def changed(self) -> Iterator[ChangedLink]:
+        """The links whose records differ from what is stored."""
+        for (domain, uri), after in self._after.items():
+            before = self._before[domain, uri]
+            if before != after:
+                yield ChangedLink(domain, uri, before, after)
+
+    def cells(self) -> Cells:
+        cells = {**self.hosts.cells(), **self._domain_limit.cells()}
+        by_domain: defaultdict[bytes, list[tuple[LinkRecord | None, LinkRecord]]] = defaultdict(list)
+        for domain, uri, before, after in self.changed():
+            _write_link(cells, domain, uri, before, after)
+            by_domain[domain].append((before, after))
+        works = self.works(by_domain)
+        for domain, differences in by_domain.items():
+            first = self._first_turn(domain, works[domain], differences, cells)
+            _write_work(cells, domain, works[domain], _changed_work(works[domain], differences, first, self._low_water))
+        return cells
+
+    def works(self, domains: Iterable[bytes]) -> dict[bytes, DomainWork]:
+        names = list(domains)
+        found = self._reader.get(Table.LINKS, [work_column(name) for name in names])
+        return {
+            name: decode_work(cell.value) if cell else DomainWork() for name, cell in zip(names, found, strict=True)
+        }
+
+    def _first_turn(
+        self,
+        domain: bytes,
+        work: DomainWork,
+        differences: Sequence[tuple[LinkRecord | None, LinkRecord]],
+        cells: Cells,
+    ) -> int | None:
+        """The moment of the domain's first waiting link after this round."""
+        turns = [turn for _, after in differences if (turn := turn_of(after)) is not None]
+        left = [turn for before, _ in differences if before and (turn := turn_of(before)) is not None]
+        if work.first is not None and left and min(left) <= work.first:
+            # The first one is gone: find the first of the others.
+            turns += self._remaining_turns(domain, cells)
+        elif work.first is not None:
+            turns.append(work.first)
+        return min(turns, default=None)
+
+    def _remaining_turns(self, domain: bytes, cells: Cells) -> Iterable[int]:
+        for family in _FAMILIES:
+            for cell in self._reader.scan(Table.LINKS, DOMAIN_ROW + domain, family):
+                is_new = family == NEW
+                moment, uri = (0, uri_of_new(cell.qualifier)) if is_new else split_due(cell.qualifier)
+                before = self._before.get((domain, uri))
+                # Links that were changed in this round are counted by the caller.
+                if before is None or cells.get(waiting_key(domain, uri, before) or b"", b"") is not None:
+                    yield moment
+                    break
+
+
+def _write_link(cells: Cells, domain: bytes, uri: bytes, before: LinkRecord | None, after: LinkRecord) -> None:
+    was, now = before and waiting_key(domain, uri, before), waiting_key(domain, uri, after)
+    if was and was != now:
+        cells[was] = None
+    if now:
+        cells[now] = b""
+    cells[link_key(domain, uri)] = encode_record(after)
+
+
+def _changed_work(
+    work: DomainWork,
+    differences: Sequence[tuple[LinkRecord | None, LinkRecord]],
+    first: int | None,
+    low_water: int,
+) -> DomainWork:
+    outstanding, links, taken = work.outstanding, work.links, work.taken
+    for before, after in differences:
+        was_given = before is not None and before.phase is LinkPhase.GIVEN
+        is_given = after.phase is LinkPhase.GIVEN
+        outstanding += is_given - was_given
+        links += before is None
+        taken += is_given and not was_given and not after.fetched
+    listed = first if outstanding < low_water else None
+    return msgspec.structs.replace(work, first=first, listed=listed, outstanding=outstanding, links=links, taken=taken)
+
+
+def _write_work(cells: Cells, domain: bytes, before: DomainWork, after: DomainWork) -> None:
+    if before.listed != after.listed:
+        if before.listed is not None:
+            cells[list_key(domain, before.listed)] = None
+        if after.listed is not None:
+            cells[list_key(domain, after.listed)] = b""
+    if before != after:
+        cells[work_key(domain)] = encode_work(after)

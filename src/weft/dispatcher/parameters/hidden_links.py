@@ -1,0 +1,136 @@
+"""Links that are hidden because another is fetched in their place, and reconsidered when their rule is dropped."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import msgspec
+
+from weft.dispatcher.link_records import DOMAIN_ROW, LINK, LinkPhase, LinkRecord, decode_record
+from weft.dispatcher.link_round import LinkRound
+from weft.dispatcher.parameters import evidence_cells
+from weft.dispatcher.parameters.parameter_round import ParameterRound
+from weft.dispatcher.parameters.reduction import Reduced, user_rules
+from weft.dispatcher.scope import Scope
+from weft.linkindex.cells import Cells
+from weft.model.domain import reversed_domain
+from weft.model.host import domain_of_host
+from weft.model.refusal import RefusalKind
+from weft.model.site import ANYWHERE, Site
+from weft.model.url import PageUrl, identity_of
+from weft.store.api import Reader
+from weft.store.tables import Table
+
+LOOKED_AT: Final = 2000
+"""Links that one step reconsiders."""
+_SWEEPS: Final = 16
+
+
+class Swept(NamedTuple):
+    cells: Cells
+    looked_at: int
+    reopened: int
+
+
+def stand_in(rules: ParameterRound, scope: Scope, domain: bytes, page: PageUrl, depth: int) -> Reduced | None:
+    """The page to fetch in place of a link in scope; None if there is none or it may not be crawled itself."""
+    if "?" not in page.uri:
+        return None
+    reduced = rules.reduce(domain, page, user_rules(scope.site_of(page)))
+    return None if reduced is None or scope.judge(reduced.page, depth).refusal else reduced
+
+
+def hidden(record: LinkRecord, reduced: Reduced) -> LinkRecord:
+    return record.hide(reduced.refusal, canonical=str(reduced.page.uri))
+
+
+def make_known(links: LinkRound, domain: bytes, reduced: Reduced, like: LinkRecord) -> None:
+    """Make the page known that is fetched in place of a link, as near as the link was."""
+    place = domain, reduced.page.uri.encode()
+    known = links.read([place])[0]
+    if known is None:
+        about = {name: getattr(like, name) for name in ("discovered", "depth", "source", "references")}
+        links.put(*place, LinkRecord(url=reduced.page.url, **about))
+    else:
+        come_closer(links, place, known, like.depth, like.source)
+
+
+def come_closer(links: LinkRound, place: tuple[bytes, bytes], record: LinkRecord, depth: int, source: str) -> None:
+    """Move a waiting link forward if a shorter way to it was found."""
+    if depth < record.depth and record.phase in (LinkPhase.NEW, LinkPhase.HIDDEN):
+        closer = msgspec.structs.replace(record, depth=depth, source=source)
+        is_too_deep = record.refused_as is RefusalKind.DEPTH
+        links.put(*place, msgspec.structs.replace(closer, phase=LinkPhase.NEW, reason="") if is_too_deep else closer)
+
+
+def sweep(reader: Reader, links: LinkRound, rules: ParameterRound, scope: Scope, now: int) -> Swept:
+    """Reconsider some hidden links whose rule may have been dropped; the cells say how far that got."""
+    cells: Cells = {}
+    room, reopened = LOOKED_AT, 0
+    for task in reader.scan(Table.LINKS, evidence_cells.TASK_ROW, evidence_cells.SWEEP, limit=_SWEEPS):
+        domain, prefix = evidence_cells.split_sweep(task.qualifier)
+        start = task.value or None
+        found = list(reader.scan(Table.LINKS, DOMAIN_ROW + domain, LINK, prefix=prefix, start=start, limit=room + 1))
+        is_done = len(found) <= room
+        for cell in found[:room]:
+            record = decode_record(cell.value)
+            if record.phase is LinkPhase.HIDDEN and record.refused_as is RefusalKind.PARAMETERS:
+                reopened += _look_again(links, rules, scope, domain, cell.qualifier, now)
+        cells[evidence_cells.key_of(evidence_cells.sweep_column(domain, prefix))] = (
+            None if is_done else found[room].qualifier
+        )
+        room -= min(room, len(found))
+        if not room:
+            break
+    return Swept(cells, LOOKED_AT - room, reopened)
+
+
+def _look_again(links: LinkRound, rules: ParameterRound, scope: Scope, domain: bytes, uri: bytes, now: int) -> int:
+    record = links.read([(domain, uri)])[0]
+    if record is None:
+        return 0
+    reduced = stand_in(rules, scope, domain, identity_of(record.url), record.depth)
+    if reduced is None:
+        links.put(domain, uri, record.reopen(now))
+        return 1
+    if reduced.page.uri != record.canonical or reduced.refusal.text != record.reason:
+        links.put(domain, uri, hidden(record, reduced))
+        make_known(links, domain, reduced, record)
+    return 0
+
+
+class UserRuleChanges:
+    """Notices changes of the sites' parameter settings, and queues the hidden links of those sites."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._known: dict[str, bytes] | None = None
+
+    def changes(self, scope: Scope) -> Cells:
+        now = {site.name: _encoded(site) for site in scope.sites if _encoded(site)}
+        if self._known is None:
+            stored = self._reader.scan(Table.LINKS, evidence_cells.TASK_ROW, evidence_cells.USER_RULES)
+            self._known = {cell.qualifier.decode(): cell.value for cell in stored}
+        changed = {name for name in now.keys() | self._known.keys() if now.get(name) != self._known.get(name)}
+        cells: Cells = {
+            evidence_cells.key_of(evidence_cells.user_rules_column(name)): now.get(name) for name in changed
+        }
+        for name in changed:
+            for domain in self._domains_of(name):
+                cells[evidence_cells.key_of(evidence_cells.sweep_column(domain, b""))] = b""
+        self._known = now
+        return cells
+
+    def forget(self) -> None:
+        """A round was not written."""
+        self._known = None
+
+    def _domains_of(self, name: str) -> list[bytes]:
+        if name == ANYWHERE:
+            return [row[len(DOMAIN_ROW) :] for row in self._reader.rows(Table.LINKS, DOMAIN_ROW)]
+        return [reversed_domain(domain_of_host(name)).encode()]
+
+
+def _encoded(site: Site) -> bytes:
+    rules = user_rules(site)
+    return msgspec.msgpack.encode(rules) if rules.keep or rules.drop else b""

@@ -1,0 +1,40 @@
+"""The links of a page, as they are written."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbohtml import Element
+
+from weft.config.sections import LimitsSettings
+from weft.html import tags
+from weft.html.page_text import collapsed, words_within
+from weft.html.parsed_page import FoundLink
+
+ASCII_SPACE: Final = "\t\n\f\r "
+LONGEST_HREF: Final = 65_537
+"""One more than what can be a URL: what is cut here is refused where links are joined."""
+REL_CHARS: Final = 256
+
+_ADDRESS: Final = {"a": "href", "area": "href", "frame": "src"}
+_LABEL: Final = {"area": "alt", "frame": "title"}
+
+
+def read_links(elements: list[Element], limits: LimitsSettings) -> tuple[list[FoundLink], bool]:
+    """The first links of the page, and whether there are more than the limit."""
+    found: list[FoundLink] = []
+    for element in elements:
+        tag = element.tag
+        href = element.attr(_ADDRESS[tag])
+        if href is None:
+            continue
+        if len(found) == limits.links_per_page:
+            return found, True
+        if tag == "a":
+            anchor = words_within(element, limits.anchor_chars, tags.LINKS)
+        else:
+            anchor = collapsed(element.attr(_LABEL[tag]) or "", limits.anchor_chars)
+        rel = element.attr("rel")
+        marks = collapsed(rel, REL_CHARS).lower() if rel else ""
+        found.append(FoundLink(href.strip(ASCII_SPACE)[:LONGEST_HREF], anchor, marks))
+    return found, False

@@ -1,0 +1,75 @@
+"""A page from its bytes: the one way into this package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from turbohtml import Element
+
+from weft.config.sections import LimitsSettings
+from weft.html import tags
+from weft.html.charset import read_document
+from weft.html.directives import PRODUCT
+from weft.html.fingerprint import fingerprint_and_simhash
+from weft.html.page_head import PageHead
+from weft.html.page_links import read_links
+from weft.html.page_text import text_of, words_within
+from weft.html.parsed_page import ParsedPage
+from weft.html.tree import dissolve, find_elements, leave_only_seen
+
+HEADINGS_CHARS: Final = 65_536
+"""All headings of a page together; one of them is cut like a title."""
+
+_DEFAULT_LIMITS: Final = LimitsSettings()
+
+
+def parse_page(
+    body: bytes, content_type: str = "", limits: LimitsSettings = _DEFAULT_LIMITS, product: str = PRODUCT
+) -> ParsedPage:
+    """Read a page. Any bytes give one, the more hostile the emptier; `content_type` is the header's value."""
+    document = read_document(body, content_type)
+    found = find_elements(document)
+    head = PageHead(limits, product.lower())
+    head.read(found.head)
+    leave_only_seen(document, found)
+    links, more_links = read_links(found.links, limits)
+    dissolve(found.links)
+    headings, more_headings = _headings(found.headings, limits.title_chars)
+    text = text_of(document)
+    more_text = len(text) > limits.text_chars
+    if more_text:
+        text = text[: limits.text_chars].rstrip()
+    title = head.title or ""
+    fingerprint, simhash = fingerprint_and_simhash(text, [title, *headings])
+    cut = {"text": more_text, "links": more_links, "headings": more_headings}
+    return ParsedPage(
+        title=title,
+        description=head.description(),
+        language=head.language(document),
+        headings=headings,
+        text=text,
+        links=links,
+        base=head.base or "",
+        canonical=head.canonical,
+        robots=head.robots,
+        refresh=head.refresh,
+        charset=document.encoding or "",
+        fingerprint=fingerprint,
+        simhash=simhash,
+        cut=[name for name, is_cut in cut.items() if is_cut],
+    )
+
+
+def _headings(elements: Sequence[Element], longest: int) -> tuple[list[str], bool]:
+    """The words of each heading, and whether there are more than fit."""
+    kept: list[str] = []
+    room = HEADINGS_CHARS
+    for element in elements:
+        if not room:
+            return kept, True
+        words = words_within(element, min(longest, room), tags.HEADINGS)
+        if words:
+            kept.append(words)
+            room -= len(words)
+    return kept, False

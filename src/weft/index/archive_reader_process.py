@@ -1,0 +1,28 @@
+"""The process that reads records again for `weft verify --archive`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from weft.index.archive_reader import ArchiveReader, decode_group
+from weft.index.fetch_reader_pool import decode_settings, encode
+from weft.intake.workers.worker_main import WorkerLimits, serve, set_alarm
+
+
+def begin(first: bytearray) -> tuple[WorkerLimits, Callable[[bytearray], bytes]]:
+    settings = decode_settings(first)
+    reader = ArchiveReader(settings)
+
+    def answer(question: bytearray) -> bytes:
+        answers = []
+        for fetch in decode_group(question).fetches:
+            set_alarm(settings.reading.limits.parse_seconds)
+            answers.append(reader.read(fetch))
+        set_alarm(0)
+        return encode(answers)
+
+    return WorkerLimits(settings.reading.limits.parse_bytes, settings.parent), answer
+
+
+if __name__ == "__main__":
+    serve(begin)

@@ -1,0 +1,118 @@
+"""A fetch, read from the archive by a worker: what the index, the schedule and the links get from it."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from weft.archive.archive_errors import RecordUnreadable
+from weft.archive.body_decoding import BodyRefused
+from weft.archive.cdxj import RecordPosition
+from weft.archive.record_reader import read_record
+from weft.dispatcher.fetch_results import Fetched, FetchKind
+from weft.dispatcher.lastmods import Lastmod
+from weft.linkindex.loaded import LoadedPage
+from weft.mgmt.values import BuildLink, Result, WarcPosition
+from weft.model.fetch_error import FetchError
+from weft.model.url import PageUrl
+from weft.reading.following import FoundUrl
+from weft.reading.http_reader import HttpReader, PageResponse, Reading
+from weft.reading.outcomes import PageOutcome
+from weft.reading.response_body import Body, own_body
+from weft.reading.settings import CRAWL, ReadingSettings
+
+_KINDS: Final = {
+    PageOutcome.PAGE: FetchKind.PAGE,
+    PageOutcome.LISTING: FetchKind.LISTING,
+    PageOutcome.OTHER: FetchKind.OTHER,
+    PageOutcome.SAME: FetchKind.SAME,
+    PageOutcome.MOVED: FetchKind.MOVED,
+    PageOutcome.SELF_REDIRECT: FetchKind.SELF_REDIRECT,
+    PageOutcome.GONE: FetchKind.GONE,
+}
+_ERRORS: Final = {PageOutcome.BAD_REDIRECT: FetchError.REDIRECT, PageOutcome.FAILING: FetchError.HTTP}
+
+
+class ReadFetch(msgspec.Struct, frozen=True, kw_only=True):
+    """What the schedule, the index and the links need from a fetch."""
+
+    fetched: Fetched
+    page: LoadedPage | None = None
+    """The page's new content or its removal; None: the index keeps what it has."""
+    follow: list[FoundUrl] = []
+    is_index: bool = False
+    """Whether the URLs to follow are sitemaps."""
+    title: str = ""
+    text: str = ""
+
+    def lastmods(self) -> list[Lastmod]:
+        """Which pages changed and when, if this is a sitemap that says so."""
+        return [Lastmod(each.domain, each.uri, each.lastmod) for each in self.follow if each.lastmod]
+
+
+class FetchReader:
+    """Reads fetches whose records lie in `archive`. Raises nothing for what a server sent."""
+
+    def __init__(self, settings: ReadingSettings, archive: Path) -> None:
+        self._reader = HttpReader(settings, CRAWL)
+        self._archive = archive
+
+    def read(self, link: BuildLink) -> ReadFetch:
+        result = link.result
+        page = self._reader.rules.identify(link.url)
+        if result.error or not result.position:
+            return failed(result, result.error or FetchError.LOST)
+        open_payload = partial(self._body, page, result.content_type, result.position)
+        try:
+            reading = self._reader.read(PageResponse(page, result.ended, result.status, result.location, open_payload))
+        except RecordUnreadable:
+            return failed(result, FetchError.ARCHIVE)
+        except BodyRefused as refused:
+            return failed(result, refused.reason)
+        return _read_of(result, reading)
+
+    def _body(self, page: PageUrl, content_type: str, at: WarcPosition) -> Body:
+        response = read_record(self._archive, RecordPosition(at.file, at.offset, at.length))
+        return own_body(self._reader.settings, page.url, content_type, response)
+
+
+def failed(result: Result, error: str) -> ReadFetch:
+    return ReadFetch(fetched=_fetched(result, FetchKind.FAILED, error=str(error), retry_after=result.retry_after))
+
+
+def _read_of(result: Result, reading: Reading) -> ReadFetch:
+    outcome = reading.outcome
+    if outcome in _ERRORS:
+        return failed(result, _ERRORS[outcome])
+    is_page = outcome is PageOutcome.PAGE
+    fetched = _fetched(
+        result,
+        _KINDS[outcome],
+        etag=result.etag if is_page else "",
+        last_modified=result.last_modified if is_page else "",
+        location=_location(reading),
+        fingerprint=reading.fingerprint,
+        simhash=reading.simhash,
+        canonical=reading.canonical,
+    )
+    return ReadFetch(
+        fetched=fetched,
+        page=reading.page,
+        follow=list(reading.follow),
+        is_index=reading.is_index,
+        title=reading.title,
+        text=reading.text,
+    )
+
+
+def _location(reading: Reading) -> str:
+    if reading.target is None:
+        return ""
+    return reading.target.url if reading.outcome is PageOutcome.SELF_REDIRECT else reading.target.uri
+
+
+def _fetched(result: Result, kind: FetchKind, **about: object) -> Fetched:
+    return Fetched(kind=kind, at=result.ended, status=result.status, position=result.position, **about)  # type: ignore[arg-type]

@@ -1,0 +1,110 @@
+"""Chunks in the memory twin: sealed, given to builders, built, and placed on index servers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.mgmt.memory.state import MemoryCalls, MemoryChunk, MemoryNode, MemoryPlacement
+from weft.mgmt.rules.chunks import SEALED_MOST, goes_alone, may_be_offered
+from weft.mgmt.rules.transitions import Cause, builder_after
+from weft.mgmt.values import BuildChunk, BuilderTask, BuildLink, ChunkId, CrawlerTask, Lease, NodeType, Placement
+
+
+class MemoryChunks(MemoryCalls):
+    def seal_finished(self, crawler: Lease) -> int:
+        self._alive(crawler)
+        unfinished = {
+            chunk.id
+            for chunk in self._state.chunks.values()
+            if chunk.crawler == crawler.address and chunk.task is CrawlerTask.CRAWLING
+        }
+        finished = [
+            link for link in self._state.links.values() if link.chunk_id in unfinished and link.state.is_finished
+        ]
+        for start in range(0, len(finished), SEALED_MOST):
+            chunk = self._state.new_chunk(crawler.address)
+            for link in finished[start : start + SEALED_MOST]:
+                self._state.put(link, chunk.id)
+            self._state.seal(chunk.id)
+        return len(finished)
+
+    def take_crawled(self, builder: Lease, most: int = 5) -> list[BuildChunk]:
+        self._alive(builder)
+        offered = [chunk for chunk in self._state.chunks.values() if chunk.is_offered][: max(most, 0)]
+        if offered and goes_alone(offered[0].lost_leases):
+            return [self._give(offered[0], builder)]
+        return [self._give(chunk, builder) for chunk in offered if not goes_alone(chunk.lost_leases)]
+
+    def _give(self, chunk: MemoryChunk, builder: Lease) -> BuildChunk:
+        if chunk.built is None:
+            self._state.builders.append(chunk.id)
+        chunk.built = builder_after(chunk.built, Cause.TAKE, chunk.id)
+        chunk.builder, chunk.is_offered = builder.address, False
+        chunk.attempt += 1
+        return BuildChunk(chunk.id, chunk.attempt, self._build_links(chunk.id))
+
+    def _build_links(self, chunk: ChunkId) -> list[BuildLink]:
+        return [
+            BuildLink(doc_id=link.doc_id, uri=link.uri, url=link.url, state=link.state, result=link.result)
+            for link in self._state.links_of(chunk)
+            if link.result is not None
+        ]
+
+    def built(self, builder: Lease, chunk: ChunkId, attempt: int) -> bool:
+        self._alive(builder)
+        held = self._state.chunks.get(chunk)
+        if held is None or (held.builder, held.attempt) != (builder.address, attempt):
+            return False
+        if held.built is BuilderTask.BUILDING:
+            held.built = builder_after(held.built, Cause.BUILD, chunk)
+            held.reason = ""
+            for node in self._state.nodes.values():
+                if node.type is NodeType.INDEX_SERVER:
+                    self._place(node, held)
+        return held.built is BuilderTask.BUILT
+
+    def build_failed(self, builder: Lease, chunk: ChunkId, attempt: int, reason: str) -> bool:
+        self._alive(builder)
+        held = self._state.chunks.get(chunk)
+        if held is None or (held.builder, held.attempt) != (builder.address, attempt):
+            return False
+        if held.built is BuilderTask.BUILDING:
+            self._offer_again(held, Cause.FAIL, reason)
+        return held.built is BuilderTask.ERROR
+
+    def retry(self, chunks: Sequence[ChunkId] | None = None) -> int:
+        wanted = self._state.chunks if chunks is None else dict.fromkeys(chunks)
+        failed = [chunk for id_ in wanted if (chunk := self._state.chunks.get(id_)) and _has_failed(chunk)]
+        for chunk in failed:
+            chunk.built = builder_after(BuilderTask.ERROR, Cause.RETRY, chunk.id)
+            chunk.is_offered, chunk.errors, chunk.lost_leases = True, 0, 0
+        return len(failed)
+
+    def next_placement(self, server: Lease, after: int) -> Placement | None:
+        placed = self._alive(server).placed
+        return Placement(after + 1, placed[after]) if 0 <= after < len(placed) else None
+
+    def acknowledge(self, server: Lease, number: int) -> None:
+        node = self._alive(server)
+        node.acknowledged = max(node.acknowledged, min(number, len(node.placed)))
+
+    def _catch_up(self, server: MemoryNode) -> None:
+        """A new index server gets everything that was built before it came."""
+        for chunk in self._state.chunks.values():
+            if chunk.built is BuilderTask.BUILT:
+                self._place(server, chunk)
+
+    def _place(self, server: MemoryNode, chunk: MemoryChunk) -> None:
+        server.placed.append(chunk.id)
+        self._state.placements.append(MemoryPlacement(server.row, chunk.id, server.address))
+
+    def _offer_again(self, chunk: MemoryChunk, cause: Cause, reason: str) -> None:
+        chunk.built = builder_after(chunk.built, Cause.RELEASE if cause is Cause.LEAVE else cause, chunk.id)
+        chunk.lost_leases += cause is Cause.LEASE_END
+        chunk.errors += cause is Cause.FAIL
+        chunk.reason = reason if cause is not Cause.LEAVE else chunk.reason
+        chunk.is_offered = may_be_offered(chunk.lost_leases, chunk.errors)
+
+
+def _has_failed(chunk: MemoryChunk) -> bool:
+    return chunk.built is BuilderTask.ERROR and not chunk.is_offered

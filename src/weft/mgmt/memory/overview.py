@@ -1,0 +1,74 @@
+"""Counts and listings of the memory twin, for people who look at the control plane."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from weft.errors import MgmtError
+from weft.mgmt.memory.state import MemoryChunk, MemoryState
+from weft.mgmt.relations import RELATIONS, TASKS
+from weft.mgmt.values import Counts, CrawlerTask, LinkState, Node, NodeState
+
+Rows = Iterable[Sequence[object]]
+
+
+def task_of(chunk: MemoryChunk) -> str:
+    """The task that a chunk is counted under."""
+    if chunk.task is CrawlerTask.CRAWLING or chunk.is_offered:
+        return chunk.task.value
+    return chunk.built.value if chunk.built else "empty"
+
+
+def rows_of(state: MemoryState, relation: str, nodes: Sequence[Node]) -> list[dict[str, object]]:
+    if relation not in RELATIONS:
+        raise MgmtError(f"there is no relation {relation!r}; expected one of: {', '.join(RELATIONS)}")
+    columns = RELATIONS[relation]
+    rows = [(node.address, node.type, node.state, node.health) for node in nodes] if relation == "host" else None
+    numbered = enumerate(_READERS[relation](state) if rows is None else rows, 1)
+    return [dict(zip(columns, (number, *row), strict=True)) for number, row in numbered]
+
+
+def counts_of(state: MemoryState, nodes: Sequence[Node]) -> Counts:
+    pages = [link for link in state.links.values() if not link.is_robots]
+    errors = Counter(link.result.error for link in pages if link.state is LinkState.ERROR and link.result)
+    late = [node.seen for node in nodes if node.holds and node.state is not NodeState.OFFLINE]
+    states, tasks = Counter(link.state for link in pages), Counter(map(task_of, state.chunks.values()))
+    return Counts(
+        links={one.value: states[one] for one in LinkState},
+        chunks={task: tasks[task] for task in TASKS},
+        errors=dict(errors),
+        oldest_lease=max(late, default=None),
+    )
+
+
+def _links(state: MemoryState) -> Rows:
+    return ((link.url, link.chunk_id, link.state.value) for link in state.links.values())
+
+
+def _pending_hosts(state: MemoryState) -> Rows:
+    waiting = state.waiting()
+    return ((host, len(waiting.get(host, ())), state.web_hosts[host].ready_at) for host in sorted(state.web_hosts))
+
+
+_READERS: Final[Mapping[str, Callable[[MemoryState], Rows]]] = {
+    "link": _links,
+    "chunk": lambda state: ((chunk,) for chunk in state.chunks),
+    "crawler": lambda state: ((chunk.id, chunk.crawler, chunk.task.value) for chunk in state.chunks.values()),
+    "index_builder": lambda state: (
+        (id_, state.chunks[id_].builder, state.chunks[id_].built) for id_ in state.builders
+    ),
+    "index_server": lambda state: ((placed.row, placed.chunk_id, placed.server) for placed in state.placements),
+    "site": lambda state: (
+        (site.name, site.scope, site.is_excluded, site.seeds, site.settings.shown())
+        for _, site in sorted(state.sites.items())
+    ),
+    "robots": lambda state: (
+        (one.origin, one.status, len(one.body), one.fetched, one.expires) for _, one in sorted(state.robots.items())
+    ),
+    "address": lambda state: (msgspec.structs.astuple(one) for _, one in sorted(state.addresses.items())),
+    "pending_host": _pending_hosts,
+}

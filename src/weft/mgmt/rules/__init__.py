@@ -1,0 +1,1 @@
+"""What the control plane decides without a database: the same for every engine."""

@@ -1,0 +1,21 @@
+"""How often a chunk is offered to builders, and how many links a chunk of finished links has."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SEALED_MOST: Final = 1000
+"""Links in one chunk that is made of finished links."""
+ALONE_AFTER: Final = 3
+"""A chunk whose builders lost their leases this often is given out alone: it may be what kills them."""
+MOST_LOST_LEASES: Final = 6
+MOST_BUILD_ERRORS: Final = 3
+
+
+def goes_alone(lost_leases: int) -> bool:
+    return lost_leases >= ALONE_AFTER
+
+
+def may_be_offered(lost_leases: int, errors: int) -> bool:
+    """False: the chunk is left in error until somebody retries it."""
+    return lost_leases < MOST_LOST_LEASES and errors < MOST_BUILD_ERRORS

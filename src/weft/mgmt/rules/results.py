@@ -1,0 +1,75 @@
+"""What a result means: what is kept of it, what others get to know of it, and what follows for host and link."""
+
+from __future__ import annotations
+
+from functools import cache
+from operator import attrgetter
+from typing import Final
+
+import msgspec
+
+from weft.mgmt.values import Result
+from weft.model.fetch_error import FetchError
+
+MOST_LOSSES: Final = 3
+"""DONE without a stored result this often: the link is in error."""
+RETRY_AFTER_MOST: Final = 24 * 3_600_000
+ROBOTS_AGE: Final = 24 * 3_600_000
+
+NOT_KEPT: Final = frozenset({"body"})
+"""Fields of a result that no engine keeps with the link; a robots.txt's body is kept with its origin."""
+TEXT_MOST: Final = 2_048
+LOCATION_MOST: Final = 16_000
+_TEXTS: Final = tuple(field.name for field in msgspec.structs.fields(Result) if field.type is str)
+_WHOLE_OR_NOTHING: Final = {"etag": TEXT_MOST, "last_modified": TEXT_MOST, "location": LOCATION_MOST}
+"""Half a validator or half an address is worth nothing; other texts are cut."""
+_texts_of = attrgetter(*_TEXTS)
+
+
+@cache
+def fields_from_result(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The fields that a struct, such as Outcome, repeats from a link's last result."""
+    own = {"doc_id", "claim"}
+    return tuple(name for name in kind.__struct_fields__ if name in Result.__struct_fields__ and name not in own)
+
+
+def wait_until(result: Result, now: int) -> int:
+    """When a server that asked us to wait may be asked again."""
+    return now + min(result.retry_after, RETRY_AFTER_MOST)
+
+
+def robots_expiry(result: Result, now: int) -> int:
+    """How long a fetched robots.txt may be used; redirects and failures are for the URL server to follow or repeat."""
+    is_answer = 200 <= result.status < 300 or (400 <= result.status < 500 and result.status != 429)
+    return now + ROBOTS_AGE if is_answer and not result.error else now
+
+
+def as_kept(result: Result) -> Result:
+    """A result as a database keeps it: without the body, and what a server sent us without NUL and lone surrogates.
+
+    All texts are bounded. A result without a record and an error class gets the class `unknown`.
+    """
+    if not result.body and result.position and _is_plain(result):
+        return result  # nearly all are
+    texts = {name: _bounded(name, text) for name, text in zip(_TEXTS, _texts_of(result), strict=True)}
+    if not texts["error"] and result.position is None:
+        texts["error"] = FetchError.UNKNOWN
+    return msgspec.structs.replace(result, body=b"", **texts)
+
+
+def _is_plain(result: Result) -> bool:
+    text = "".join(_texts_of(result))
+    return len(text) <= TEXT_MOST and text.isascii() and "\0" not in text
+
+
+def _bounded(name: str, text: str) -> str:
+    most = _WHOLE_OR_NOTHING.get(name)
+    if most is None:
+        return _plain(text, TEXT_MOST)
+    return _plain(text, most) if len(text) <= most else ""
+
+
+def _plain(text: str, most: int) -> str:
+    if text.isascii() and "\0" not in text:
+        return text[:most]
+    return text.replace("\0", "").encode("utf-8", "replace").decode()[:most]

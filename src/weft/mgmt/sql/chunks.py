@@ -1,0 +1,243 @@
+"""Chunks: made, sealed, given to builders, built, and placed on index servers."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from weft.mgmt.rules.chunks import SEALED_MOST, goes_alone, may_be_offered
+from weft.mgmt.rules.transitions import Cause, builder_after
+from weft.mgmt.sql.counters import CounterChanges
+from weft.mgmt.sql.database import Row, Transaction
+from weft.mgmt.sql.leases import alive, check
+from weft.mgmt.sql.result_columns import SELECTED, read_result
+from weft.mgmt.values import (
+    BuildChunk,
+    BuilderTask,
+    BuildLink,
+    ChunkId,
+    Lease,
+    LinkState,
+    NodeId,
+    NodeType,
+    Placement,
+)
+
+_NEW: Final = "INSERT INTO chunk DEFAULT VALUES RETURNING id"
+
+_UNFINISHED: Final = """
+SELECT chunk_id FROM crawler WHERE c_host = :address AND c_task = 'crawling' AND finished > 0 ORDER BY chunk_id {lock}
+"""
+_FINISHED_LINKS: Final = """
+SELECT "index", chunk_id FROM link WHERE chunk_id {in chunks} AND state <> 'crawling' ORDER BY "index" {skip}
+"""
+_MOVE: Final = """UPDATE link SET chunk_id = :chunk WHERE "index" {in ids}"""
+_SEALED: Final = """
+INSERT INTO crawler (chunk_id, c_host, c_task, crawling, finished, offered)
+VALUES (:chunk, :address, 'crawled', 0, :finished, 1)
+"""
+
+_OFFERED: Final = """
+SELECT crawler.chunk_id, index_builder.ib_task, COALESCE(index_builder.lost_leases, 0)
+FROM crawler LEFT JOIN index_builder ON index_builder.chunk_id = crawler.chunk_id
+WHERE crawler.offered = 1 ORDER BY crawler.chunk_id LIMIT :most {skip_crawler}
+"""
+_GIVE: Final = """
+INSERT INTO index_builder (chunk_id, ib_host, ib_task, attempt)
+SELECT chunk_id, :address, 'building', 1 FROM {rows chunk_id:int} AS given WHERE true ORDER BY chunk_id
+ON CONFLICT (chunk_id) DO UPDATE SET ib_host = excluded.ib_host, ib_task = 'building',
+    attempt = index_builder.attempt + 1
+RETURNING chunk_id, attempt
+"""
+_OFFER: Final = "UPDATE crawler SET offered = :offered WHERE chunk_id {in chunks}"
+_LINKS: Final = f"""
+SELECT chunk_id, "index", uri, link, state, {SELECTED} FROM link WHERE chunk_id {{in chunks}} ORDER BY "index"
+"""  # noqa: S608
+
+_ATTEMPT: Final = """
+SELECT chunk_id, ib_task, lost_leases, errors FROM index_builder
+WHERE chunk_id = :chunk AND ib_host = :address AND attempt = :attempt {lock}
+"""
+_BUILT: Final = "UPDATE index_builder SET ib_task = 'built', reason = '' WHERE chunk_id = :chunk"
+_BUILDING: Final = """
+SELECT chunk_id, ib_task, lost_leases, errors FROM index_builder
+WHERE ib_host = :address AND ib_task <> 'built' AND ib_task = 'building' ORDER BY chunk_id {lock}
+"""
+_FAILED: Final = """
+UPDATE index_builder SET ib_task = 'error', lost_leases = lost_leases + :lost, errors = errors + :failed,
+    reason = CASE WHEN :lost + :failed > 0 THEN :reason ELSE reason END
+WHERE chunk_id = :chunk
+"""
+_IN_ERROR: Final = """
+SELECT index_builder.chunk_id FROM index_builder JOIN crawler ON crawler.chunk_id = index_builder.chunk_id
+WHERE index_builder.ib_task <> 'built' AND index_builder.ib_task = 'error' AND crawler.offered = 0
+ORDER BY index_builder.chunk_id {lock_builder}
+"""
+_RETRY: Final = "UPDATE index_builder SET errors = 0, lost_leases = 0 WHERE chunk_id {in chunks}"
+
+_SERVERS: Final = """SELECT "index" FROM host WHERE type = :type ORDER BY "index" {update}"""
+_PLACE: Final = """
+INSERT INTO index_server ("row", chunk_id, is_host, number)
+SELECT "row", :chunk, host, placed + 1 FROM host WHERE "index" {in servers} ORDER BY "index"
+"""
+_COUNT_PLACED: Final = """UPDATE host SET placed = placed + 1 WHERE "index" {in servers}"""
+_CATCH_UP: Final = """
+INSERT INTO index_server ("row", chunk_id, is_host, number)
+SELECT host."row", built.chunk_id, host.host, ROW_NUMBER() OVER (ORDER BY built.chunk_id)
+FROM host CROSS JOIN index_builder AS built
+WHERE host."index" = :server AND host.placed = 0 AND built.ib_task = 'built' ORDER BY built.chunk_id
+"""
+_CAUGHT_UP: Final = """
+UPDATE host SET placed = (SELECT count(*) FROM index_server WHERE is_host = host.host) WHERE "index" = :server
+"""
+_NEXT: Final = "SELECT chunk_id FROM index_server WHERE is_host = :address AND number = :number"
+_ACKNOWLEDGE: Final = """
+UPDATE host SET acknowledged = CASE WHEN :number < placed THEN :number ELSE placed END
+WHERE "index" = :server AND acknowledged < :number
+"""
+
+
+def new_chunk(tx: Transaction) -> ChunkId:
+    ((chunk,),) = tx.rows(_NEW)
+    return ChunkId(chunk)
+
+
+def seal_finished(tx: Transaction, counters: CounterChanges, crawler: Lease) -> int:
+    alive(tx, crawler)
+    chunks = [chunk for (chunk,) in tx.rows(_UNFINISHED, address=crawler.address)]
+    finished = tx.rows(_FINISHED_LINKS, chunks=chunks) if chunks else []
+    for chunk, count in Counter(chunk for _, chunk in finished).items():
+        counters.moved_on(chunk, count)
+    for start in range(0, len(finished), SEALED_MOST):
+        some = [doc_id for doc_id, _ in finished[start : start + SEALED_MOST]]
+        sealed = new_chunk(tx)
+        tx.run(_SEALED, chunk=sealed, address=crawler.address, finished=len(some))
+        tx.run(_MOVE, chunk=sealed, ids=some)
+    return len(finished)
+
+
+def take_crawled(tx: Transaction, builder: Lease, most: int = 5) -> list[BuildChunk]:
+    alive(tx, builder)
+    chosen = _chosen([_Offered(*row) for row in tx.rows(_OFFERED, most=max(most, 0))])
+    if not chosen:
+        return []
+    attempts: dict[ChunkId, int] = dict(tx.rows(_GIVE, address=builder.address, rows=[[chunk] for chunk in chosen]))
+    tx.run(_OFFER, offered=0, chunks=chosen)
+    links = _links(tx, chosen)
+    return [BuildChunk(chunk, attempts[chunk], links[chunk]) for chunk in chosen]
+
+
+class _Offered(NamedTuple):
+    chunk: ChunkId
+    task: str | None
+    lost_leases: int
+
+
+def _chosen(offered: Sequence[_Offered]) -> list[ChunkId]:
+    """A chunk that may be what kills builders goes alone."""
+    if offered and goes_alone(offered[0].lost_leases):
+        offered = offered[:1]
+    else:
+        offered = [one for one in offered if not goes_alone(one.lost_leases)]
+    for one in offered:
+        builder_after(None if one.task is None else BuilderTask(one.task), Cause.TAKE, one.chunk)
+    return [one.chunk for one in offered]
+
+
+def _links(tx: Transaction, chunks: Sequence[ChunkId]) -> dict[ChunkId, list[BuildLink]]:
+    found: dict[ChunkId, list[BuildLink]] = defaultdict(list)
+    for chunk, doc_id, uri, url, state, *result in tx.rows(_LINKS, chunks=list(chunks)):
+        stored = read_result(doc_id, result)
+        found[chunk].append(BuildLink(doc_id=doc_id, uri=uri, url=url, state=LinkState(state), result=stored))
+    return found
+
+
+def built(tx: Transaction, counters: CounterChanges, builder: Lease, chunk: ChunkId, attempt: int) -> bool:
+    alive(tx, builder)
+    held = _lock_attempt(tx, builder, chunk, attempt)
+    if held is not None and held.task is BuilderTask.BUILDING:
+        builder_after(held.task, Cause.BUILD, chunk)
+        tx.run(_BUILT, chunk=chunk)
+        counters.built()
+        _place(tx, chunk)
+        return True
+    return held is not None and held.task is BuilderTask.BUILT
+
+
+class _Held(NamedTuple):
+    """A chunk in a builder's hands."""
+
+    chunk: ChunkId
+    task: BuilderTask
+    lost_leases: int
+    errors: int
+
+
+def _lock_attempt(tx: Transaction, builder: Lease, chunk: ChunkId, attempt: int) -> _Held | None:
+    found = tx.rows(_ATTEMPT, chunk=chunk, address=builder.address, attempt=attempt)
+    return _held(found[0]) if found else None
+
+
+def _held(row: Row) -> _Held:
+    chunk, task, lost_leases, errors = row
+    return _Held(chunk, BuilderTask(task), lost_leases, errors)
+
+
+def _place(tx: Transaction, chunk: ChunkId) -> None:
+    """On every index server of every row; numbers rise without gaps because the servers are locked."""
+    servers = [server for (server,) in tx.rows(_SERVERS, type=NodeType.INDEX_SERVER.value)]
+    if servers:
+        tx.run(_PLACE, chunk=chunk, servers=servers)
+        tx.run(_COUNT_PLACED, servers=servers)
+
+
+def catch_up(tx: Transaction, server: NodeId) -> None:
+    """A new index server gets everything that was built before it came."""
+    tx.run(_CATCH_UP, server=server)
+    tx.run(_CAUGHT_UP, server=server)
+
+
+def build_failed(tx: Transaction, builder: Lease, chunk: ChunkId, attempt: int, reason: str) -> bool:
+    alive(tx, builder)
+    held = _lock_attempt(tx, builder, chunk, attempt)
+    if held is not None and held.task is BuilderTask.BUILDING:
+        _offer_again(tx, held, Cause.FAIL, reason)
+        return True
+    return held is not None and held.task is BuilderTask.ERROR
+
+
+def offer_again(tx: Transaction, address: str, cause: Cause, reason: str) -> None:
+    """All chunks that a builder had in hand."""
+    for row in tx.rows(_BUILDING, address=address):
+        _offer_again(tx, _held(row), cause, reason)
+
+
+def _offer_again(tx: Transaction, held: _Held, cause: Cause, reason: str) -> None:
+    builder_after(held.task, cause, held.chunk)
+    lost, failed = int(cause is Cause.LEASE_END), int(cause is Cause.FAIL)
+    tx.run(_FAILED, chunk=held.chunk, lost=lost, failed=failed, reason=reason)
+    is_offered = may_be_offered(held.lost_leases + lost, held.errors + failed)
+    tx.run(_OFFER, offered=int(is_offered), chunks=[held.chunk])
+
+
+def retry(tx: Transaction, chunks: Sequence[ChunkId] | None = None) -> int:
+    found: list[ChunkId] = [chunk for (chunk,) in tx.rows(_IN_ERROR)]
+    chosen = found if chunks is None else sorted(set(found).intersection(chunks))
+    for chunk in chosen:
+        builder_after(BuilderTask.ERROR, Cause.RETRY, chunk)
+    if chosen:
+        tx.run(_RETRY, chunks=chosen)
+        tx.run(_OFFER, offered=1, chunks=chosen)
+    return len(chosen)
+
+
+def next_placement(tx: Transaction, server: Lease, after: int) -> Placement | None:
+    check(tx, server)
+    found = tx.rows(_NEXT, address=server.address, number=after + 1)
+    return Placement(after + 1, found[0][0]) if found else None
+
+
+def acknowledge(tx: Transaction, server: Lease, number: int) -> None:
+    alive(tx, server)
+    tx.run(_ACKNOWLEDGE, server=server.node, number=number)

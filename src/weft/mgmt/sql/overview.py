@@ -1,0 +1,73 @@
+"""Counts and listings, for people who look at the control plane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from weft.config.sections import MgmtSettings
+from weft.errors import MgmtError
+from weft.mgmt.relations import DOCUMENTED, RELATIONS, TASKS
+from weft.mgmt.sql.database import Transaction
+from weft.mgmt.sql.leases import nodes
+from weft.mgmt.values import Counts, LinkState, Node, NodeState
+from weft.model.site import read_settings
+
+_TALLIES: Final = "SELECT name, sum(count) FROM tally GROUP BY name"
+# Each is found by an index that holds only such rows: the cost follows what is open, not what there ever was.
+_CHUNKS: Final[Mapping[str, str]] = {
+    "crawling": "SELECT count(*) FROM crawler WHERE c_task = 'crawling'",
+    "crawled": "SELECT count(*) FROM crawler WHERE offered = 1",
+    "empty": "SELECT count(*) FROM crawler WHERE c_task = 'crawled' AND finished = 0",
+    "building": "SELECT count(*) FROM index_builder WHERE ib_task <> 'built' AND ib_task = 'building'",
+    "error": """SELECT count(*) FROM index_builder JOIN crawler ON crawler.chunk_id = index_builder.chunk_id
+        WHERE ib_task <> 'built' AND ib_task = 'error' AND offered = 0""",
+}
+
+_OURS: Final[Mapping[str, str]] = {
+    "site": "name, scope, is_excluded, seeds, settings FROM site ORDER BY name",
+    "robots": "origin, status, length(body), fetched, expires FROM robots ORDER BY origin",
+    "address": "web_host, ip, ip_key, expires, reason FROM address ORDER BY web_host",
+    "pending_host": "web_host, pending, ready_at FROM pending_host ORDER BY web_host",
+}
+
+
+def counts(tx: Transaction, settings: MgmtSettings) -> Counts:
+    tallies = {name: int(count) for name, count in tx.rows(_TALLIES)}
+    tasks = {task: int(tx.rows(sql)[0][0]) for task, sql in _CHUNKS.items()}
+    tasks["built"] = tallies.get("chunk:built", 0)
+    late = [node.seen for node in nodes(tx, settings) if node.holds and node.state is not NodeState.OFFLINE]
+    return Counts(
+        links={state.value: tallies.get(state.value, 0) for state in LinkState},
+        chunks={task: tasks[task] for task in TASKS},
+        errors={name.removeprefix("error:"): n for name, n in tallies.items() if name.startswith("error:") and n},
+        oldest_lease=max(late, default=None),
+    )
+
+
+def table(tx: Transaction, relation: str, after: int, limit: int, settings: MgmtSettings) -> list[dict[str, object]]:
+    if relation not in RELATIONS:
+        raise MgmtError(f"there is no relation {relation!r}; expected one of: {', '.join(RELATIONS)}")
+    if relation == "host":
+        return _hosts([node for node in nodes(tx, settings) if node.id > after][:limit])
+    columns = RELATIONS[relation]
+    if relation in DOCUMENTED:
+        named = ", ".join(f'"{column}"' for column in columns)
+        sql = f'SELECT {named} FROM {relation} WHERE "index" > :after ORDER BY "index" LIMIT :limit'  # noqa: S608
+        return [dict(zip(columns, row, strict=True)) for row in tx.rows(sql, after=after, limit=limit)]
+    rows = tx.rows(f"SELECT {_OURS[relation]} LIMIT :limit OFFSET :after", after=after, limit=limit)
+    found = [dict(zip(columns, (after + n, *row), strict=True)) for n, row in enumerate(rows, 1)]
+    return [_site(row) for row in found] if relation == "site" else found
+
+
+def _hosts(found: list[Node]) -> list[dict[str, object]]:
+    rows = ((node.id, node.address, node.type, node.state, node.health) for node in found)
+    return [dict(zip(RELATIONS["host"], row, strict=True)) for row in rows]
+
+
+def _site(row: dict[str, object]) -> dict[str, object]:
+    seeds = msgspec.json.decode(str(row["seeds"]))
+    settings = read_settings(str(row["settings"])).shown()
+    return {**row, "seeds": seeds, "settings": settings, "is_excluded": bool(row["is_excluded"])}

@@ -1,0 +1,193 @@
+"""What is known about web hosts: robots.txt, addresses, which crawler owns which address slot, sites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
+from typing import Final
+
+import msgspec
+
+from weft.mgmt.rules.claims import divide_slots, fair_quota
+from weft.mgmt.rules.transitions import Cause, link_after
+from weft.mgmt.sql.database import Row, Transaction
+from weft.mgmt.sql.leases import alive
+from weft.mgmt.values import Address, ClaimedLink, Lease, LinkState, NodeId, NodeType, Robots
+from weft.model.host import ADDRESS_SLOTS, NO_SLOT, slot_of, web_host_of
+from weft.model.site import Site, SiteSettings, read_settings
+
+_FIND_ROBOTS: Final = """
+SELECT uri, "index", link, state, node, claim FROM link
+WHERE kind = 'robots' AND uri {among origins} ORDER BY "index" {lock}
+"""
+_NEW_ROBOTS: Final = """
+INSERT INTO link (link, kind, uri, web_host)
+SELECT url, 'robots', origin, web_host FROM {rows origin:text url:text web_host:text} AS given WHERE true
+ORDER BY origin ON CONFLICT (uri, kind) DO NOTHING
+"""
+_OPEN_ROBOTS: Final = """
+UPDATE link SET state = 'crawling', link = given.url, web_host = given.web_host, node = given.node, claim = given.claim
+FROM {rows doc_id:int url:text web_host:text node:int claim:int} AS given WHERE link."index" = given.doc_id
+"""
+_SAVE_ROBOTS: Final = """
+INSERT INTO robots (origin, status, body, fetched, expires) VALUES (:origin, :status, :body, :fetched, :expires)
+ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.body, fetched = excluded.fetched,
+    expires = excluded.expires
+"""
+_ROBOTS: Final = "SELECT origin, status, body, fetched, expires FROM robots WHERE origin {among origins}"
+
+_SAVE_ADDRESSES: Final = """
+INSERT INTO address (web_host, ip, ip_key, expires, reason)
+SELECT web_host, ip, ip_key, expires, reason
+FROM {rows web_host:text ip:text ip_key:text expires:int reason:text} AS given WHERE true ORDER BY web_host
+ON CONFLICT (web_host) DO UPDATE SET ip = excluded.ip, ip_key = excluded.ip_key, expires = excluded.expires,
+    reason = excluded.reason
+"""
+_SAVE_SLOTS: Final = """
+INSERT INTO pending_host (web_host, pending, ready_at, slot)
+SELECT web_host, 0, :now, slot FROM {rows web_host:text slot:int} AS given WHERE true ORDER BY web_host
+ON CONFLICT (web_host) DO UPDATE SET slot = excluded.slot WHERE pending_host.slot <> excluded.slot
+"""
+_ADDRESSES: Final = "SELECT web_host, ip, ip_key, expires, reason FROM address WHERE web_host {among hosts}"
+
+_ALL_SLOTS: Final = "SELECT number, node, is_leaving FROM slot ORDER BY number {lock}"
+_MAKE_SLOTS: Final = "INSERT INTO slot (number) SELECT number FROM {rows number:int} AS given WHERE true"
+_CRAWLERS: Final = """SELECT "index" FROM host WHERE type = :type AND state <> 'offline' ORDER BY "index" """
+_OWN: Final = "UPDATE slot SET node = :node, is_leaving = 0 WHERE number {in slots}"
+_GIVE_UP: Final = "UPDATE slot SET node = NULL, is_leaving = 0 WHERE number {in slots}"
+_LEAVE: Final = "UPDATE slot SET is_leaving = 1 WHERE number {in slots}"
+_FREE: Final = "UPDATE slot SET node = NULL, is_leaving = 0 WHERE node = :node"
+_OF_OTHERS: Final = "SELECT number FROM slot WHERE node <> :node"
+
+_SITES: Final = "SELECT name, scope, is_excluded, seeds, settings FROM site ORDER BY name"
+_SITES_NAMED: Final = "SELECT name, settings FROM site WHERE name {among names}"
+_SET_SITE: Final = """
+INSERT INTO site (name, scope, is_excluded, seeds, settings) VALUES (:name, :scope, :is_excluded, :seeds, :settings)
+ON CONFLICT (name) DO UPDATE SET scope = excluded.scope, is_excluded = excluded.is_excluded, seeds = excluded.seeds,
+    settings = excluded.settings
+"""
+
+SHARING: Final = 3
+
+
+def open_robots(tx: Transaction, crawler: Lease, urls: Mapping[str, str]) -> dict[str, ClaimedLink]:
+    alive(tx, crawler)
+    opened, changes = {}, []
+    for origin, doc_id, url, state, node, claim in _robots_links(tx, urls):
+        wanted, host = urls[origin], web_host_of(urls[origin])
+        is_crawling = state == LinkState.CRAWLING
+        if is_crawling and node != crawler.node:
+            continue
+        if is_crawling and url == wanted:
+            opened[origin] = ClaimedLink(doc_id, url, host, claim)
+            continue
+        link_after(LinkState(state), Cause.OPEN, doc_id, is_robots=True)
+        opened[origin] = ClaimedLink(doc_id, wanted, host, claim + 1)
+        changes.append([doc_id, wanted, host, crawler.node, claim + 1])
+    if changes:
+        tx.run(_OPEN_ROBOTS, rows=changes)
+    return opened
+
+
+def _robots_links(tx: Transaction, urls: Mapping[str, str]) -> list[Row]:
+    """Of all these origins, locked; those that are missing are made."""
+    found = tx.rows(_FIND_ROBOTS, origins=sorted(urls)) if urls else []
+    missing = sorted(urls.keys() - {origin for origin, *_ in found})
+    if missing:
+        tx.run(_NEW_ROBOTS, rows=[[origin, urls[origin], web_host_of(urls[origin])] for origin in missing])
+        found += tx.rows(_FIND_ROBOTS, origins=missing)
+    return found
+
+
+def save_robots(tx: Transaction, robots: Sequence[Robots]) -> None:
+    for one in sorted(robots, key=lambda one: one.origin):
+        tx.run(_SAVE_ROBOTS, **msgspec.structs.asdict(one))
+
+
+def robots(tx: Transaction, origins: Sequence[str]) -> dict[str, Robots]:
+    rows = tx.rows(_ROBOTS, origins=list(origins))
+    return {
+        origin: Robots(origin=origin, status=status, body=bytes(body), fetched=fetched, expires=expires)
+        for origin, status, body, fetched, expires in rows
+    }
+
+
+def save_addresses(tx: Transaction, addresses: Sequence[Address]) -> None:
+    last = {address.web_host: address for address in addresses}
+    if not last:
+        return
+    tx.run(_SAVE_ADDRESSES, rows=[list(msgspec.structs.astuple(last[name])) for name in sorted(last)])
+    slots = [[name, slot_of(last[name].ip_key)] for name in sorted(last)]
+    tx.run(_SAVE_SLOTS, rows=slots, now=tx.now)
+
+
+def addresses(tx: Transaction, web_hosts: Sequence[str]) -> dict[str, Address]:
+    found = starmap(Address, tx.rows(_ADDRESSES, hosts=list(web_hosts)))
+    return {address.web_host: address for address in found}
+
+
+def own_slots(tx: Transaction, crawler: Lease) -> frozenset[int]:
+    alive(tx, crawler)
+    tx.serialise(SHARING)
+    me = crawler.node
+    owners, leaving = _owners(tx)
+    given_up = [slot for slot in leaving if owners[slot] == me]
+    for slot in given_up:
+        owners[slot] = None
+    leaving -= set(given_up)
+    crawlers = [NodeId(id_) for (id_,) in tx.rows(_CRAWLERS, type=NodeType.CRAWLER.value)]
+    taken, left = divide_slots(owners, frozenset(leaving), me, fair_quota(crawlers, me))
+    for sql, slots in ((_GIVE_UP, given_up), (_OWN, taken), (_LEAVE, left)):
+        if slots:
+            tx.run(sql, slots=slots, **({"node": me} if sql is _OWN else {}))
+    kept = {slot for slot, owner in enumerate(owners) if owner == me} - leaving - set(left)
+    return frozenset(kept.union(taken))
+
+
+def _owners(tx: Transaction) -> tuple[list[NodeId | None], set[int]]:
+    rows = tx.rows(_ALL_SLOTS)
+    if not rows:
+        tx.run(_MAKE_SLOTS, rows=[[number] for number in range(ADDRESS_SLOTS)])
+        rows = tx.rows(_ALL_SLOTS)
+    return [node for _, node, _ in rows], {number for number, _, is_leaving in rows if is_leaving}
+
+
+def free_slots(tx: Transaction, node: NodeId) -> None:
+    tx.run(_FREE, node=node)
+
+
+def claimable_slots(tx: Transaction, crawler: NodeId) -> set[int]:
+    """All address slots that no other crawler owns, and NO_SLOT."""
+    of_others = {number for (number,) in tx.rows(_OF_OTHERS, node=crawler)}
+    return set(range(NO_SLOT, ADDRESS_SLOTS)) - of_others
+
+
+def settings_named(tx: Transaction, names: Iterable[str]) -> dict[str, SiteSettings]:
+    """Of those sites that are there."""
+    return {name: read_settings(text) for name, text in tx.rows(_SITES_NAMED, names=sorted(names))}
+
+
+def sites(tx: Transaction) -> list[Site]:
+    return [
+        Site(
+            name=name,
+            scope=scope,
+            is_excluded=bool(is_excluded),
+            seeds=msgspec.json.decode(seeds),
+            settings=read_settings(settings),
+        )
+        for name, scope, is_excluded, seeds, settings in tx.rows(_SITES)
+    ]
+
+
+def set_sites(tx: Transaction, sites: Sequence[Site]) -> None:
+    # In one order, so that two who set the same sites do not wait for each other.
+    for site in sorted(sites, key=lambda site: site.name):
+        tx.run(
+            _SET_SITE,
+            name=site.name,
+            scope=site.scope,
+            is_excluded=int(site.is_excluded),
+            seeds=msgspec.json.encode(site.seeds).decode(),
+            settings=msgspec.json.encode(site.settings).decode(),
+        )

@@ -1,0 +1,98 @@
+"""What a fetcher does: a request goes in, a response comes out. The service knows no more about HTTP than this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from mmap import mmap
+from typing import Final, NewType, Protocol
+
+from weft.model.fetch_error import FetchError
+
+
+@dataclass(frozen=True, slots=True)
+class SiteAccess:
+    """What the settings of a site add to a request and its connection."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+    """Sent with every request; they may hold secrets."""
+    proxy: str = ""
+    ca: str = ""
+    """File of certificates to trust instead of the usual ones."""
+    verify: bool = True
+
+    @property
+    def is_plain(self) -> bool:
+        """Connections may be shared with other sites: nothing is special about them."""
+        return not self.proxy and not self.ca and self.verify
+
+
+PLAIN: Final = SiteAccess()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    url: str
+    ip: str
+    lines: tuple[str, ...]
+    """Header lines in the order in which they are sent, after Host."""
+    public: int
+    """How many of them are nobody's secret."""
+    access: SiteAccess
+    most: int
+    """Bytes of the body that are taken."""
+    cuts: bool = False
+    """A longer body is no error: its beginning is what is wanted."""
+
+    def head(self, with_secrets: bool) -> bytes:
+        """The request as it is sent."""
+        authority, slash, path = self.url.partition("://")[2].partition("/")
+        lines = self.lines if with_secrets else self.lines[: self.public]
+        first = (f"GET {slash}{path} HTTP/1.1", f"Host: {authority}")
+        return "\r\n".join((*first, *lines, "", "")).encode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came, and how it ended."""
+
+    head: bytes
+    """Status line and header fields as received."""
+    body: bytes | mmap
+    """As received: still in its transfer coding and content encoding."""
+    error: FetchError | None
+    """None: a response. TOO_LARGE: its beginning. Everything else: no response."""
+    is_cut: bool = False
+    """The body is longer than what was taken."""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    header_bytes: int
+    connect_seconds: float
+    total_seconds: float
+    idle_seconds: float
+
+
+FetchId = NewType("FetchId", int)
+OnEnd = Callable[[Response], None]
+
+
+class Fetcher(Protocol):
+    """Runs any number of fetches in one event loop. It connects to the address in the request, and follows nothing."""
+
+    def __len__(self) -> int:
+        """Fetches that were started and have not ended."""
+
+    def start(self, request: Request, on_end: OnEnd) -> FetchId:
+        """Begin a fetch. `on_end` is called once, later, in the event loop; never if the fetch is aborted.
+
+        Whatever the server does is a Response. Raises only if the fetch cannot be begun.
+        """
+
+    def abort(self, fetch: FetchId) -> None:
+        """Give a fetch up, and its connection. After its end this does nothing."""
+
+    def close(self) -> None:
+        """Abort everything and free what the fetcher holds. Nothing can be started afterwards."""

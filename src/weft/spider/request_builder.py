@@ -1,0 +1,68 @@
+"""The request for a link: who we are, what the link's validators ask, what the site's settings add."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from weft.errors import WeftError
+from weft.mgmt.values import Details, LinkKind
+from weft.model.site import NO_SETTINGS, Affects, SiteSettings
+from weft.spider.fetching import PLAIN, Request, SiteAccess
+
+_ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+_ENCODINGS: Final = "gzip, br, zstd"
+# A validator came from a server: it must not become two header lines.
+_VALIDATOR: Final = re.compile(r"[ -~]{1,1024}")
+
+
+class SiteRefused(WeftError):  # noqa: N818 - an answer about the settings, not a fault
+    """A site's settings cannot be used for fetching."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBuilder:
+    user_agent: str
+    max_body: int
+    robots_bytes: int
+
+    def build(self, ip: str, details: Details) -> Request:
+        """The request for a link; raises SiteRefused."""
+        access = access_of(details.site)
+        own = {name.lower() for name, _ in access.headers}
+        public = [
+            f"User-Agent: {self.user_agent}",
+            *(() if "accept" in own else (f"Accept: {_ACCEPT}",)),
+            f"Accept-Encoding: {_ENCODINGS}",
+            *_conditions(details),
+        ]
+        is_robots = details.kind is LinkKind.ROBOTS
+        lines = (*public, *_site_lines(access))
+        most = self.robots_bytes if is_robots else self.max_body
+        return Request(details.url, ip, lines, len(public), access, most, cuts=is_robots)
+
+
+def _conditions(details: Details) -> Sequence[str]:
+    named = (("If-None-Match", details.etag), ("If-Modified-Since", details.last_modified))
+    return [f"{name}: {value}" for name, value in named if _VALIDATOR.fullmatch(value)]
+
+
+def _site_lines(access: SiteAccess) -> Sequence[str]:
+    return [f"{name}: {value}" for name, value in access.headers]
+
+
+def access_of(site: SiteSettings) -> SiteAccess:
+    """Raises SiteRefused for settings that were stored without a check."""
+    if site == NO_SETTINGS:
+        return PLAIN
+    if problem := site.problem(Affects.FETCH):
+        raise SiteRefused(problem)
+    headers = [*(site.headers or {}).items(), *_authorization(site.auth)]
+    return SiteAccess(tuple(headers), site.proxy or "", site.ca or "", site.verify is not False)
+
+
+def _authorization(auth: str | None) -> list[tuple[str, str]]:
+    return [("Authorization", f"Basic {b64encode(auth.encode()).decode()}")] if auth else []

@@ -1,0 +1,176 @@
+"""robots.txt of each origin: asked for before the first page, the rest waits behind it; asked again when it expires."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from math import ceil
+
+from weft.mgmt.values import DocId, Outcome
+from weft.model.url import UrlRefused, UrlRules
+from weft.robots.rules import Rules
+from weft.urlserver.hosts import NEEDS_MEMORY, NEEDS_ROBOTS, Host
+from weft.urlserver.mgmt_messages import MgmtRequests, RobotsAnswer
+from weft.urlserver.packed_link import PackedLink, is_https, is_robots, url_of
+
+MOST_REDIRECTS = 5
+TOO_SLOW = "Crawl-delay is longer than crawl_delay_max"
+
+
+class RobotsVerdict(Enum):
+    ALLOWED, REFUSED, UNKNOWN = "allowed", "refused", "unknown"
+
+
+class OriginRules:
+    """What an origin's robots.txt means for us, and until when."""
+
+    __slots__ = ("delay", "expires", "rules")
+
+    def __init__(self, rules: Rules | None, expires: int, delay_max: int) -> None:
+        delay = ceil((rules.crawl_delay or 0) * 1000) if rules else 0
+        self.expires = expires
+        self.delay = delay if delay <= delay_max else 0
+        self.rules = rules if delay <= delay_max else Rules.closed(TOO_SLOW)
+        """None: there is no robots.txt, everything may be fetched."""
+
+
+@dataclass(slots=True)
+class _Search:
+    """An origin whose robots.txt is being looked for."""
+
+    host: Host
+    redirects: int = 0
+    failures: int = 0
+    """How many searches before this one came to nothing."""
+
+
+class Origins:
+    def __init__(self, requests: MgmtRequests) -> None:
+        self._requests = requests
+        self._searches: dict[str, _Search] = {}
+        self._readings: dict[str, Host] = {}
+        """Origins that the control plane is asked about."""
+        self._origin_of: dict[DocId, str] = {}
+        self._urls = UrlRules()
+
+    def judge(self, host: Host, link: PackedLink, now: int) -> RobotsVerdict:
+        """May this link be fetched, as far as the origin's robots.txt is concerned?"""
+        if is_robots(link):
+            return RobotsVerdict.ALLOWED
+        known = host.https if is_https(link) else host.http
+        if known is None or known.expires <= now:
+            return RobotsVerdict.UNKNOWN
+        if known.rules is None or known.rules.decide(target_of(link, host.name)).allowed:
+            return RobotsVerdict.ALLOWED
+        return RobotsVerdict.REFUSED
+
+    def search(self, host: Host, link: PackedLink) -> None:
+        """Look for the robots.txt that this link needs; the host's pages wait."""
+        origin = origin_of(host, https=is_https(link))
+        host.needs |= NEEDS_ROBOTS
+        if origin not in self._searches:
+            self._searches[origin] = _Search(host)
+            self._remember(origin, host)
+
+    def remember(self, host: Host, link: PackedLink) -> None:
+        """Before a host is asked for another's robots.txt: what is known of its own?"""
+        known = host.https if is_https(link) else host.http
+        origin = origin_of(host, https=is_https(link))
+        if known is None and origin not in self._searches:
+            self._remember(origin, host)
+
+    def unknown(self, origin: str, failures: int = 0) -> Host | None:
+        """The control plane knows no robots.txt that is fresh; returns the host, which may proceed."""
+        search = self._searches.get(origin)
+        if search is not None:
+            search.failures = failures
+            self._requests.open_robots[origin] = f"{origin}/robots.txt"
+        return self._remembered(origin)
+
+    def _remember(self, origin: str, host: Host) -> None:
+        if origin not in self._readings:
+            self._readings[origin] = host
+            host.needs |= NEEDS_MEMORY
+            self._requests.read_robots.append(origin)
+
+    def _remembered(self, origin: str) -> Host | None:
+        host = self._readings.pop(origin, None)
+        if host is not None and _other(origin) not in self._readings:
+            host.needs &= ~NEEDS_MEMORY
+        return host
+
+    def opened(self, origin: str, doc_id: DocId) -> Host | None:
+        """Fetching begins; returns the host that waits for it, None if nobody does any more."""
+        search = self._searches.get(origin)
+        if search is None:
+            return None
+        self._origin_of[doc_id] = origin
+        return search.host
+
+    def origin_of_link(self, doc_id: DocId) -> str | None:
+        """The origin whose robots.txt this link is fetched for."""
+        return self._origin_of.get(doc_id)
+
+    def ended(self, doc_id: DocId, url: str, outcome: Outcome | None) -> None:
+        """A fetch of robots.txt, or of what it redirects to, ended; None: without any answer."""
+        origin = self._origin_of.pop(doc_id, None)
+        search = self._searches.get(origin or "")
+        if origin is None or search is None:
+            return
+        target = self._redirect(url, outcome)
+        if target is not None and search.redirects < MOST_REDIRECTS:
+            search.redirects += 1
+            self._requests.open_robots[origin] = target
+        else:
+            status, later = (0, 0) if outcome is None else (outcome.status, outcome.retry_after)
+            self._requests.settle_robots[origin] = RobotsAnswer(status, later, search.failures)
+
+    def learn(self, origin: str, known: OriginRules) -> Host | None:
+        """The search is over; returns the host, which may proceed."""
+        reader, search = self._remembered(origin), self._searches.pop(origin, None)
+        host = search.host if search else reader
+        if host is None:
+            return None
+        if origin.startswith("https:"):
+            host.https = known
+        else:
+            host.http = known
+        host.obey_crawl_delay(max((each.delay for each in (host.http, host.https) if each is not None), default=0))
+        self._stop_needing(host, origin)
+        return host
+
+    def give_up(self, origin: str) -> Host | None:
+        """Nobody can tell now; the host, whose links are given back, will ask again."""
+        search = self._searches.pop(origin, None)
+        if search is not None:
+            self._stop_needing(search.host, origin)
+        return search.host if search else None
+
+    def _stop_needing(self, host: Host, origin: str) -> None:
+        if _other(origin) not in self._searches:
+            host.needs &= ~NEEDS_ROBOTS
+
+    def _redirect(self, url: str, outcome: Outcome | None) -> str | None:
+        if outcome is None or not 300 <= outcome.status < 400 or not outcome.location:
+            return None
+        try:
+            return self._urls.join(url, outcome.location).url
+        except UrlRefused:
+            return None
+
+
+def origin_of(host: Host, *, https: bool) -> str:
+    return f"{'https' if https else 'http'}://{host.name}"
+
+
+def _other(origin: str) -> str:
+    """The same host's other origin."""
+    scheme, rest = origin.split(":", 1)
+    return ("http:" if scheme == "https" else "https:") + rest
+
+
+def target_of(link: PackedLink, web_host: str) -> str:
+    """Path and query of a link."""
+    url = url_of(link, web_host)
+    slash = url.find("/", len("https://"))
+    return url[slash:] if slash >= 0 else "/"

@@ -1,0 +1,58 @@
+"""The settings of sites as they are now: read again every few seconds, shared by the hosts that they hold for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from weft.clock import Clock
+from weft.mgmt.api import UrlServerCalls
+from weft.model.host import site_names
+from weft.model.site import NO_SETTINGS, Site, SiteSettings, settings_for
+
+SITES_AGE: Final = 5_000
+"""Milliseconds before sites are read again: a change is noticed within that time."""
+
+
+class SiteCache:
+    """Every call may block."""
+
+    def __init__(self, mgmt: UrlServerCalls, clock: Clock) -> None:
+        self._mgmt, self._clock = mgmt, clock
+        self._sites: Sequence[Site] = ()
+        self._read_at: int | None = None
+        self._set: dict[str, SiteSettings] = {}
+        """By the name of the site, where anything is set."""
+        self._merged: dict[tuple[str, ...], SiteSettings] = {}
+        """By the sites that were merged: hosts of one site share one object, because there may be millions of them."""
+        self._version = 0
+
+    @property
+    def version(self) -> int:
+        """Grows when any site has changed."""
+        self._refresh()
+        return self._version
+
+    def sites(self) -> Sequence[Site]:
+        self._refresh()
+        return self._sites
+
+    def settings_for(self, web_host: str) -> SiteSettings:
+        self._refresh()
+        if not self._set:
+            return NO_SETTINGS
+        names = tuple(name for name in site_names(web_host) if name in self._set)
+        if names not in self._merged:
+            self._merged[names] = settings_for(web_host, self._set)
+        return self._merged[names]
+
+    def _refresh(self) -> None:
+        now = self._clock.now()
+        if self._read_at is not None and now - self._read_at < SITES_AGE:
+            return
+        sites = self._mgmt.sites()
+        if self._read_at is None or sites != self._sites:
+            self._sites, self._merged = sites, {(): NO_SETTINGS}
+            self._set = {site.name: site.settings for site in sites if site.settings != NO_SETTINGS}
+            self._version += 1
+        self._read_at = now

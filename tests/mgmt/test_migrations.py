@@ -1,0 +1,145 @@
+"""A control plane of an older weft: opened, it has the schema of this one and every row it had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from support.mgmt_audit import audit
+from weft.errors import MgmtError, MgmtForeign
+from weft.mgmt.postgres import PostgresMgmt
+from weft.mgmt.relations import RELATIONS
+from weft.mgmt.sql import postgres_database, sqlite_database
+from weft.mgmt.sql.database import Transaction
+from weft.mgmt.sql.dialect import Dialect
+from weft.mgmt.sql.mgmt import SqlMgmt
+from weft.mgmt.sql.migrations import Migration, migrations
+from weft.mgmt.sqlite import SqliteMgmt
+from weft.mgmt.story import story
+from weft.mgmt.values import Address, NodeType, Robots
+from weft.model.site import Site
+
+RELEASED = {"001_relations": "6ba81f4b9273798a11bb7bbed86bf36aaae8b0ca5e94f1d5588c8d7e6f374892"}
+"""Migrations that users' databases have seen, with a digest of their files."""
+
+ANOTHER_TYPE = """
+INSERT INTO host (host, type, state, health, asked, epoch, seen)
+VALUES ('10.10.127.103:5000', 'Web App', 'offline', 'healthy', 'online', 0, 0)
+"""
+
+
+@dataclass
+class Place:
+    open: Callable[[], SqlMgmt]
+    module: object
+    """Which runs the migrations."""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    opened: list[SqlMgmt] = []
+
+    def keep(mgmt: SqlMgmt) -> SqlMgmt:
+        opened.append(mgmt)
+        return mgmt
+
+    if request.param == "sqlite":
+        yield Place(lambda: keep(SqliteMgmt(tmp_path / "mgmt.db")), sqlite_database)
+    else:
+        url = request.getfixturevalue("postgres_url")
+        yield Place(lambda: keep(PostgresMgmt(url)), postgres_database)
+    for mgmt in opened:
+        mgmt.close()
+
+
+@pytest.fixture
+def old(place: Place, monkeypatch: pytest.MonkeyPatch) -> SqlMgmt:
+    """As weft 0.1.0 left it, with rows in every relation."""
+
+    def of_version_1(dialect: Dialect) -> list[Migration]:
+        return migrations(dialect)[:1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(place.module, "migrations", of_version_1)
+        mgmt = place.open()
+    list(story(mgmt))
+    mgmt.own_slots(mgmt.register(NodeType.CRAWLER, "10.10.127.104:5000"))
+    mgmt.save_robots([Robots(origin="https://a", status=200, body=b"x")])
+    mgmt.save_addresses([Address("a", "1.1.1.1", "1.1.1.1", 9)])
+    mgmt.set_sites([Site(name="a")])
+    return mgmt
+
+
+def _run(statement: str, tx: Transaction) -> object:
+    return tx.run(statement)
+
+
+def rows(mgmt: SqlMgmt) -> dict[str, object]:
+    return {relation: mgmt.table(relation) for relation in RELATIONS} | {"nodes": mgmt._database.read(_nodes)}
+
+
+def _nodes(tx: Transaction) -> object:
+    return tx.rows('SELECT "index", host, type, state, asked, epoch, seen, "row", placed, acknowledged FROM host')
+
+
+def versions(mgmt: SqlMgmt) -> list[int]:
+    found = mgmt._database.read(lambda tx: tx.rows("SELECT version FROM weft_schema ORDER BY version"))
+    return [version for (version,) in found]
+
+
+def test_a_control_plane_of_0_1_0_is_migrated_and_keeps_every_row(place: Place, old: SqlMgmt) -> None:
+    before = rows(old)
+    assert all(before.values())
+    assert versions(old) == [1]
+    with pytest.raises(MgmtError, match=r"(?i)check"):
+        old._database.write(lambda tx: tx.run(ANOTHER_TYPE))
+    old.close()
+    new = place.open()
+    assert versions(new) == [1, 2]
+    assert rows(new) == before
+    audit(new)
+    lease = new.register(NodeType.INDEX_SERVER, "10.10.127.105:5000", row=2)
+    assert lease.node > 4, "numbers of nodes continue"
+    assert new.next_placement(lease, 0) is not None
+
+
+def test_references_to_nodes_are_still_enforced(place: Place, old: SqlMgmt) -> None:
+    old.close()
+    new = place.open()
+    for change in ("DELETE FROM host", "UPDATE crawler SET c_host = 'nobody'", "UPDATE slot SET node = 99"):
+        with pytest.raises(MgmtError, match=r"(?i)foreign key"):
+            new._database.write(partial(_run, change))
+
+
+def test_states_of_nodes_are_still_checked(place: Place, old: SqlMgmt) -> None:
+    old.close()
+    new = place.open()
+    for change in ("state = 'up'", "health = 'fine'", "asked = 'offline'"):
+        with pytest.raises(MgmtError, match=r"(?i)check"):
+            new._database.write(partial(_run, f"UPDATE host SET {change}"))
+
+
+def test_a_new_type_of_node_needs_no_migration_and_stops_no_older_weft(place: Place) -> None:
+    mgmt = place.open()
+    mgmt._database.write(lambda tx: tx.run(ANOTHER_TYPE))
+    mgmt._database.write(lambda tx: tx.run("UPDATE host SET state = 'online'"))
+    lease = mgmt.register(NodeType.CRAWLER, "10.10.127.100:5000")
+    mgmt.heartbeat(lease)
+    states = mgmt._database.read(lambda tx: tx.rows("SELECT state FROM host WHERE type = 'Web App'"))
+    assert states == [("offline",)], "its lease has ended, whatever it was"
+    with pytest.raises(MgmtForeign, match=r"its type is 'Web App', registered by a newer weft; expected one of: Craw"):
+        mgmt.nodes()
+
+
+def test_a_released_migration_is_never_edited() -> None:
+    folder = files("weft.mgmt.sql.schema")
+    for name, digest in RELEASED.items():
+        found = sorted(file.name for file in folder.iterdir() if file.name.startswith(f"{name}."))
+        text = b"".join((folder / file).read_bytes() for file in found)
+        assert sha256(text).hexdigest() == digest, f"{name} was edited; add the next number instead"
