@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from weft.demo.web.answering.cache import AnswerCache
 from weft.demo.web.answering.pages import content_type
-from weft.demo.web.answering.responses import Request, Response, whole
+from weft.demo.web.answering.responses import DemoRequest, DemoResponse, whole
 from weft.demo.web.answering.web import Web
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import Profile
 from weft.demo.web.definition.qualities import Charset, Quality
@@ -27,7 +27,7 @@ def page_with(charset: Charset) -> tuple[str, bytes]:
     host = web.world.hosts.numbered(1)
     found = (n for n in range(1, host.layout.pages) if web.world.state.quality(1, n).charset is charset)
     url = web.world.url(1, next(found))
-    answer = web.answer(Request("GET", host.name, url.partition(":8000")[2], {}))
+    answer = web.answer(DemoRequest("GET", host.name, url.partition(":8000")[2], {}))
     head, _, body = answer.rest.partition(b"\r\n\r\n")
     assert f"Content-Type: {content_type(Quality(charset))}".encode() in head
     return head.decode(), body
@@ -60,8 +60,8 @@ def test_a_byte_order_mark_tells_the_charset_alone() -> None:
     assert "</html>" in body.decode("utf-16")
 
 
-def answer(size: int, until: float = float("inf")) -> Response:
-    return replace(whole(Kind.PAGE, 200, [], b"x" * size), until=until)
+def answer(size: int, until: float = float("inf")) -> DemoResponse:
+    return replace(whole(PageKind.PAGE, 200, [], b"x" * size), until=until)
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3_000)), max_size=60))
@@ -91,7 +91,7 @@ def test_a_page_changes_by_the_clock_and_no_earlier_than_it_says() -> None:
     now = [PLAN.epoch + 10.0]
     web = Web(replace(PLAN, profile=Profile(changing=1.0, change_seconds=100.0)), clock=lambda: now[0])
     host = web.world.hosts.numbered(1)
-    request = Request("GET", host.name, web.world.url(1, 1).partition(":8000")[2], {})
+    request = DemoRequest("GET", host.name, web.world.url(1, 1).partition(":8000")[2], {})
     for _ in range(5):
         first = web.answer(request)
         now[0] = first.until - 0.001

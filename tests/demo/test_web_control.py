@@ -262,7 +262,7 @@ def test_extra_sites_that_are_not_there_are_one_sentence() -> None:
 
 EXTRA = """
 from weft.demo.web.answering.responses import whole
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.robots import RobotsRules
 
 class Echo:
@@ -271,7 +271,7 @@ class Echo:
     def answer(self, request):
         if request.path == "/fault":
             raise ValueError("a fault of the site")
-        return whole(Kind.PAGE, 200, [("Content-Type", "text/plain")], f"you asked for {request.target}".encode())
+        return whole(PageKind.PAGE, 200, [("Content-Type", "text/plain")], f"you asked for {request.target}".encode())
 
 def make(plan):
     return [Echo()]

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from protego import Protego
 
-from weft.demo.web.answering.responses import Request
+from weft.demo.web.answering.responses import DemoRequest
 from weft.demo.web.answering.web import Web
 from weft.demo.web.definition.dice import Dice
-from weft.demo.web.definition.kinds import HTML, SHARE_OF_KIND, Kind
+from weft.demo.web.definition.kinds import HTML, SHARE_OF_KIND, PageKind
 from weft.demo.web.definition.layout import Layout, layout_by_seed
 from weft.demo.web.definition.links import BASE, PageLink
 from weft.demo.web.definition.paths import number_of, path_of
@@ -54,7 +54,7 @@ def test_a_plan_decides_every_byte(plan: WebPlan) -> None:
     assert names == [host.name for host in second.world.all_hosts()]
     host = first.world.hosts.numbered(plan.hosts - 1)
     for number in range(min(host.layout.pages, 3)):
-        request = Request("GET", host.name, path_of(plan.seed, host, number), {}, host.traits.is_secure)
+        request = DemoRequest("GET", host.name, path_of(plan.seed, host, number), {}, host.traits.is_secure)
         assert first.answer(request).rest == second.answer(request).rest
 
 
@@ -92,13 +92,13 @@ def test_every_leaf_is_linked_from_a_page_and_every_page_from_another(pages: int
     leaves = [leaf for number in range(layout.pages) for leaf in layout.leaves_of(number)]
     assert sorted([0, *children]) == list(range(layout.pages))
     assert sorted(leaves) == list(range(layout.pages, layout.pages + layout.leaves))
-    assert {layout.kind(number) for number in range(layout.pages + layout.leaves, layout.count)} <= {Kind.ORPHAN}
+    assert {layout.kind(number) for number in range(layout.pages + layout.leaves, layout.count)} <= {PageKind.ORPHAN}
 
 
 def test_the_kinds_of_a_layout_are_as_many_as_it_says() -> None:
-    layout = Layout(10, (Kind.MOVED, Kind.GONE), (3, 5), 2, 3)
+    layout = Layout(10, (PageKind.MOVED, PageKind.GONE), (3, 5), 2, 3)
     kinds = Counter(layout.kind(number) for number in range(layout.count))
-    assert kinds == {Kind.PAGE: 10, Kind.MOVED: 3, Kind.GONE: 2, Kind.ORPHAN: 2}
+    assert kinds == {PageKind.PAGE: 10, PageKind.MOVED: 3, PageKind.GONE: 2, PageKind.ORPHAN: 2}
 
 
 def resolved(page_url: str, link: PageLink, *, has_base: bool) -> str:

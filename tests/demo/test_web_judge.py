@@ -12,7 +12,7 @@ import pytest
 
 from support.raw_client import AGENT, Answer, Connection, get
 from weft.config.sections import UrlSettings
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES, Profile
 from weft.demo.web.definition.robots import rules_of
@@ -35,7 +35,7 @@ def broken(report: Report) -> dict[str, int]:
     return {rule.rule: rule.count for rule in report.rules if rule.count}
 
 
-def page(served: Served, host: int, kind: Kind) -> str:
+def page(served: Served, host: int, kind: PageKind) -> str:
     layout = served.world.hosts.numbered(host).layout
     return served.url(host, next(number for number in range(layout.count) if layout.kind(number) is kind))
 
@@ -55,13 +55,13 @@ def two_at_once(served: Served, first: str, second: str) -> None:
 
 def asks_a_host_twice_at_once(served: Served) -> None:
     robots(served, 1)
-    two_at_once(served, page(served, 1, Kind.SLOW), served.url(1))
+    two_at_once(served, page(served, 1, PageKind.SLOW), served.url(1))
 
 
 def asks_an_address_twice_at_once(served: Served) -> None:
     robots(served, 1)
     robots(served, 2)
-    two_at_once(served, page(served, 1, Kind.SLOW), served.url(2))
+    two_at_once(served, page(served, 1, PageKind.SLOW), served.url(2))
 
 
 def asks_a_host_again_at_once(served: Served) -> None:
@@ -95,8 +95,8 @@ def ignores_retry_after(served: Served) -> None:
 
 def asks_for_a_closed_path(served: Served) -> None:
     robots(served, 1)
-    get(served, page(served, 1, Kind.OPENED))
-    get(served, page(served, 1, Kind.CLOSED))
+    get(served, page(served, 1, PageKind.OPENED))
+    get(served, page(served, 1, PageKind.CLOSED))
 
 
 def asks_a_host_whose_robots_txt_failed(served: Served) -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from support.raw_client import Connection, get
 from weft.demo.web.answering.hostile import BOMB_BYTES
-from weft.demo.web.definition.hosts import Host
-from weft.demo.web.definition.kinds import ERRORS, Kind
+from weft.demo.web.definition.hosts import DemoHost
+from weft.demo.web.definition.kinds import ERRORS, PageKind
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES
 from weft.demo.web.definition.traits import Encoding, RobotsKind, Session
@@ -34,7 +34,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
-def one(served: Served, kind: Kind) -> str:
+def one(served: Served, kind: PageKind) -> str:
     """The URL of a resource of this kind, on a host that hides nothing."""
     for host in served.world.all_hosts():
         for number in range(host.layout.count):
@@ -43,7 +43,7 @@ def one(served: Served, kind: Kind) -> str:
     raise AssertionError(f"no {kind} in this web; choose another seed")
 
 
-def host_with(served: Served, **traits: object) -> Host:
+def host_with(served: Served, **traits: object) -> DemoHost:
     for host in served.world.all_hosts():
         if all(getattr(host.traits, name) == value for name, value in traits.items()) and host.number:
             return host
@@ -146,18 +146,18 @@ def test_a_page_without_validators_is_always_sent(served: Served) -> None:
 
 
 @pytest.mark.parametrize("kind", ERRORS)
-def test_errors_have_their_status(served: Served, kind: Kind) -> None:
+def test_errors_have_their_status(served: Served, kind: PageKind) -> None:
     assert get(served, one(served, kind)).status == ERRORS[kind]
 
 
 def test_retry_after_is_told_in_seconds_or_as_a_date(served: Served) -> None:
-    assert get(served, one(served, Kind.LIMITED)).headers["retry-after"] == "1"
-    date = get(served, one(served, Kind.UNAVAILABLE)).headers["retry-after"]
+    assert get(served, one(served, PageKind.LIMITED)).headers["retry-after"] == "1"
+    date = get(served, one(served, PageKind.UNAVAILABLE)).headers["retry-after"]
     assert parsedate_to_datetime(date).timestamp() > time.time() - 60
 
 
 def test_a_recovering_page_comes_when_its_time_is_over(served: Served) -> None:
-    url = one(served, Kind.RECOVERING)
+    url = one(served, PageKind.RECOVERING)
     assert get(served, url).status == 503
     deadline = time.monotonic() + 20
     while get(served, url).status == 503:
@@ -167,18 +167,18 @@ def test_a_recovering_page_comes_when_its_time_is_over(served: Served) -> None:
 
 
 def test_redirects_lead_on(served: Served) -> None:
-    for kind in (Kind.MOVED, Kind.MOVED_AWAY, Kind.CHAIN):
+    for kind in (PageKind.MOVED, PageKind.MOVED_AWAY, PageKind.CHAIN):
         url, hops = one(served, kind), 0
         while (answer := get(served, url)).status in (301, 302, 303, 307, 308):
             location = answer.headers["location"]
             url = location if "://" in location else "{0.scheme}://{0.netloc}".format(urlsplit(url)) + location
             hops += 1
         assert answer.status == 200
-        assert hops >= (2 if kind is Kind.CHAIN else 1)
+        assert hops >= (2 if kind is PageKind.CHAIN else 1)
 
 
 def test_a_loop_comes_back(served: Served) -> None:
-    url = one(served, Kind.LOOP)
+    url = one(served, PageKind.LOOP)
     back = [get(served, url + hop).headers["location"] for hop in ("", "/1")]
     assert back[0].endswith("/1")
     assert urlsplit(url).path == urlsplit(back[1]).path
@@ -234,8 +234,12 @@ def test_a_calendar_and_a_deep_folder_never_end(served: Served) -> None:
 
 
 def test_files_are_what_they_say(served: Served) -> None:
-    beginnings = {Kind.IMAGE: b"\x89PNG", Kind.DOCUMENT: b"%PDF-", Kind.TEXT: b""}
-    media = {Kind.IMAGE: "image/png", Kind.DOCUMENT: "application/pdf", Kind.TEXT: "text/plain; charset=utf-8"}
+    beginnings = {PageKind.IMAGE: b"\x89PNG", PageKind.DOCUMENT: b"%PDF-", PageKind.TEXT: b""}
+    media = {
+        PageKind.IMAGE: "image/png",
+        PageKind.DOCUMENT: "application/pdf",
+        PageKind.TEXT: "text/plain; charset=utf-8",
+    }
     for kind, beginning in beginnings.items():
         answer = get(served, one(served, kind))
         assert answer.headers["content-type"] == media[kind]
@@ -251,7 +255,7 @@ def received(connection: Connection, limit: int = 1 << 30) -> bytes:
     return b"".join(blocks)
 
 
-def asked(served: Served, kind: Kind) -> Connection:
+def asked(served: Served, kind: PageKind) -> Connection:
     url = one(served, kind)
     connection = Connection(served, url)
     connection.send(url)
@@ -259,29 +263,29 @@ def asked(served: Served, kind: Kind) -> Connection:
 
 
 def test_a_slow_page_comes_in_drips_and_whole(served: Served) -> None:
-    with asked(served, Kind.SLOW) as connection:
+    with asked(served, PageKind.SLOW) as connection:
         assert b"</html>" in connection.receive().body
 
 
 def test_an_endless_body_goes_on(served: Served) -> None:
-    with asked(served, Kind.ENDLESS) as connection:
+    with asked(served, PageKind.ENDLESS) as connection:
         assert len(received(connection, 4 << 20)) >= 4 << 20
 
 
 def test_endless_headers_go_on(served: Served) -> None:
-    with asked(served, Kind.ENDLESS_HEADERS) as connection:
+    with asked(served, PageKind.ENDLESS_HEADERS) as connection:
         assert b"\r\n\r\n" not in received(connection, 100_000)
 
 
 def test_a_silent_page_says_nothing(served: Served) -> None:
-    with asked(served, Kind.SILENT) as connection:
+    with asked(served, PageKind.SILENT) as connection:
         connection.sock.settimeout(0.3)
         with pytest.raises(TimeoutError):
             connection.more()
 
 
 def test_lengths_can_be_wrong_both_ways(served: Served) -> None:
-    for kind, is_short in ((Kind.TOO_SHORT, True), (Kind.TOO_LONG, False)):
+    for kind, is_short in ((PageKind.TOO_SHORT, True), (PageKind.TOO_LONG, False)):
         with asked(served, kind) as connection:
             head, _, body = received(connection).partition(b"\r\n\r\n")
             named = int(head.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
@@ -290,12 +294,12 @@ def test_lengths_can_be_wrong_both_ways(served: Served) -> None:
 
 
 def test_a_reset_is_a_reset(served: Served) -> None:
-    with asked(served, Kind.RESET) as connection, pytest.raises(ConnectionResetError):
+    with asked(served, PageKind.RESET) as connection, pytest.raises(ConnectionResetError):
         received(connection)
 
 
 def test_a_bomb_is_small_on_the_wire_and_large_in_memory(served: Served) -> None:
-    with asked(served, Kind.BOMB) as connection:
+    with asked(served, PageKind.BOMB) as connection:
         answer = connection.receive()
     unpacked, packed, size = decompressobj(wbits=31), answer.body, 0
     while packed:
@@ -306,12 +310,12 @@ def test_a_bomb_is_small_on_the_wire_and_large_in_memory(served: Served) -> None
 
 
 def test_other_connections_go_on_beside_hostile_ones(served: Served) -> None:
-    with asked(served, Kind.SILENT), asked(served, Kind.ENDLESS), asked(served, Kind.ENDLESS_HEADERS):
+    with asked(served, PageKind.SILENT), asked(served, PageKind.ENDLESS), asked(served, PageKind.ENDLESS_HEADERS):
         for _ in range(20):
             assert get(served, served.url(0)).status == 200
 
 
-def robots_way(served: Served, host: Host) -> tuple[list[str], int, bytes]:
+def robots_way(served: Served, host: DemoHost) -> tuple[list[str], int, bytes]:
     """The URLs on the way to a host's robots.txt, the last status, and the text."""
     url, way = served.url(host.number)[:-1] + "/robots.txt", []
     while True:

@@ -13,7 +13,7 @@ from lxml import etree
 
 from support.raw_client import Answer, get
 from weft.config.sections import UrlSettings
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES
 from weft.demo.web.definition.state import Change
@@ -120,7 +120,7 @@ def test_closed_pages_are_reached_and_not_entered() -> None:
     closed = [page for page in pages if page.fate is Fate.CLOSED]
     assert closed
     assert not any(page.outlinks or page.found for page in closed)
-    assert {page.kind for page in pages if page.fate is Fate.PAGE} == {Kind.PAGE, Kind.OPENED}
+    assert {page.kind for page in pages if page.fate is Fate.PAGE} == {PageKind.PAGE, PageKind.OPENED}
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_sitemaps_lead_to_pages_that_no_page_links_to() -> None:
     without, with_them = Truth(world), Truth(world, sitemaps=True)
     known = {page.uri for page in without.walk(starts)}
     more = {page.kind for page in with_them.walk(starts) if page.uri not in known}
-    assert more == {Kind.ORPHAN, Kind.SITEMAP}
+    assert more == {PageKind.ORPHAN, PageKind.SITEMAP}

@@ -28,7 +28,7 @@ from weft.cli.export_progress import ExportProgress
 from weft.cli.main import main
 from weft.config.sections import IndexSettings
 from weft.export.plan import plan
-from weft.export.request import Request, Subject
+from weft.export.request import ExportRequest, Subject
 from weft.linkindex.loaded import RawLink, load_page
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc
@@ -292,7 +292,7 @@ def test_rows_are_of_one_seq_while_a_writer_goes_on(tmp_path: Path) -> None:
     store_of(tmp_path / "home", version=1, urls=URLS[:60]).close()
     for subject in Subject:
         with RocksReader(tmp_path / "home" / "store") as reader, small_blocks(100):
-            began = plan(reader, Request(subject), tmp_path)
+            began = plan(reader, ExportRequest(subject), tmp_path)
             blocks = [next(began.blocks)]
             with store_of(tmp_path / "home", version=began.seq + 1, urls=URLS[:60]) as store:
                 store.flush()

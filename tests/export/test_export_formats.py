@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from support.exported_rows import DAY, index_of, page, rows_of, small_blocks
 from weft import __version__
 from weft.export import formats
-from weft.export.columns import FIELDS, Kind
+from weft.export.columns import FIELDS, ColumnKind
 from weft.export.export import export
-from weft.export.request import COMPRESSIONS, Direction, Format, Request, Subject
+from weft.export.request import COMPRESSIONS, Direction, ExportRequest, Format, Subject
 from weft.export.whole_file import whole_file
 from weft.model.domain import Domain
 from weft.store.memory import MemoryStore
@@ -29,10 +29,10 @@ NASTY = [
     *("größer – 漢字 🕸", "'", '"', '""', "\\", "\\n", "null", "NULL", "#", "=1+1", "\u2028", "\ufeff", "e\u0301"),
 ]
 DUCKDB_TYPES = {
-    Kind.TEXT: "VARCHAR",
-    Kind.COUNT: "BIGINT",
-    Kind.TRUTH: "BOOLEAN",
-    Kind.MOMENT: "TIMESTAMP WITH TIME ZONE",
+    ColumnKind.TEXT: "VARCHAR",
+    ColumnKind.COUNT: "BIGINT",
+    ColumnKind.TRUTH: "BOOLEAN",
+    ColumnKind.MOMENT: "TIMESTAMP WITH TIME ZONE",
 }
 
 MOMENTS = ("since", "fetched")
@@ -49,7 +49,7 @@ def store() -> MemoryStore:
     return index_of([pages])
 
 
-def write(store: MemoryStore, request: Request, target: Path, form: Format, **options: Any) -> Path:
+def write(store: MemoryStore, request: ExportRequest, target: Path, form: Format, **options: Any) -> Path:
     with whole_file(target, replace=True) as sink:
         done = export(store, request, sink, target.parent, form=form, **options)
     assert done.bytes == target.stat().st_size
@@ -58,7 +58,7 @@ def write(store: MemoryStore, request: Request, target: Path, form: Format, **op
 
 
 def values(store: MemoryStore, subject: Subject, directory: Path) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in rows_of(store, Request(subject), directory)]
+    return [tuple(row.values()) for row in rows_of(store, ExportRequest(subject), directory)]
 
 
 def types_in_duckdb(subject: Subject) -> dict[str, str]:
@@ -69,7 +69,7 @@ def read_by_duckdb(source: str, subject: Subject) -> list[tuple[Any, ...]]:
     """Its rows, times in milliseconds, after a look at its types."""
     described = duckdb.sql(f"DESCRIBE SELECT * FROM {source}").fetchall()
     assert {name: kind for name, kind, *_ in described} == types_in_duckdb(subject)
-    moments = [field.name for field in FIELDS[subject] if field.kind is Kind.MOMENT]
+    moments = [field.name for field in FIELDS[subject] if field.kind is ColumnKind.MOMENT]
     replaced = ", ".join(f"epoch_ms({name}) AS {name}" for name in moments)
     return duckdb.sql(f"SELECT * {f'REPLACE ({replaced})' if moments else ''} FROM {source}").fetchall()
 
@@ -78,13 +78,13 @@ def read_by_duckdb(source: str, subject: Subject) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("subject", Subject)
 def test_parquet_has_the_rows_and_the_types(tmp_path: Path, store: MemoryStore, subject: Subject, size: int) -> None:
     with small_blocks(size):
-        file = write(store, Request(subject), tmp_path / "out.parquet", Format.PARQUET)
+        file = write(store, ExportRequest(subject), tmp_path / "out.parquet", Format.PARQUET)
     assert read_by_duckdb(f"'{file}'", subject) == values(store, subject, tmp_path)
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_parquet_tells_where_it_comes_from(tmp_path: Path, store: MemoryStore, compression: str) -> None:
-    request = Request(Subject.LINKS, (Domain("a.com"), Domain("e.com")), Direction.OUT, since=DAY)
+    request = ExportRequest(Subject.LINKS, (Domain("a.com"), Domain("e.com")), Direction.OUT, since=DAY)
     file = write(store, request, tmp_path / "out.parquet", Format.PARQUET, compression=compression)
     found = pyarrow.parquet.ParquetFile(file)
     notes = {key.decode(): value.decode() for key, value in found.metadata.metadata.items() if b"weft." in key}
@@ -107,7 +107,9 @@ def test_small_blocks_share_a_row_group_up_to_a_number_of_rows_or_bytes(
 ) -> None:
     def row_groups() -> list[int]:
         with small_blocks(1):
-            found = pyarrow.parquet.ParquetFile(write(store, Request(Subject.PAGES), tmp_path / "o", Format.PARQUET))
+            found = pyarrow.parquet.ParquetFile(
+                write(store, ExportRequest(Subject.PAGES), tmp_path / "o", Format.PARQUET)
+            )
         return [found.metadata.row_group(number).num_rows for number in range(found.num_row_groups)]
 
     assert row_groups() == [24]
@@ -117,13 +119,13 @@ def test_small_blocks_share_a_row_group_up_to_a_number_of_rows_or_bytes(
     assert row_groups() == [1] * 24
 
 
-def as_text(value: Any, kind: Kind) -> str:
+def as_text(value: Any, kind: ColumnKind) -> str:
     """A value as CSV shows it."""
     if value is None:
         return ""
-    if kind is Kind.MOMENT:
+    if kind is ColumnKind.MOMENT:
         return in_iso_8601(value)
-    return str(value).lower() if kind is Kind.TRUTH else str(value)
+    return str(value).lower() if kind is ColumnKind.TRUTH else str(value)
 
 
 def in_iso_8601(milliseconds: int) -> str:
@@ -137,7 +139,7 @@ def test_csv_has_the_rows_quoted_and_times_by_iso_8601(
     tmp_path: Path, store: MemoryStore, subject: Subject, size: int
 ) -> None:
     with small_blocks(size):
-        file = write(store, Request(subject), tmp_path / "out.csv", Format.CSV)
+        file = write(store, ExportRequest(subject), tmp_path / "out.csv", Format.CSV)
     with file.open(newline="", encoding="utf-8") as lines:
         header, *found = csv.reader(lines)
     expected, kinds = values(store, subject, tmp_path), [field.kind for field in FIELDS[subject]]
@@ -148,7 +150,7 @@ def test_csv_has_the_rows_quoted_and_times_by_iso_8601(
 
 
 def test_duckdb_finds_the_types_of_a_csv_itself(tmp_path: Path, store: MemoryStore) -> None:
-    file = write(store, Request(Subject.PAGES), tmp_path / "out.csv", Format.CSV)
+    file = write(store, ExportRequest(Subject.PAGES), tmp_path / "out.csv", Format.CSV)
     assert len(read_by_duckdb(f"'{file}'", Subject.PAGES)) == 24
 
 
@@ -156,9 +158,9 @@ def test_duckdb_finds_the_types_of_a_csv_itself(tmp_path: Path, store: MemorySto
 @pytest.mark.parametrize("subject", Subject)
 def test_json_lines_have_the_rows(tmp_path: Path, store: MemoryStore, subject: Subject, size: int) -> None:
     with small_blocks(size):
-        file = write(store, Request(subject), tmp_path / "out.jsonl", Format.JSONL)
+        file = write(store, ExportRequest(subject), tmp_path / "out.jsonl", Format.JSONL)
     lines = file.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
-    for line, row in zip(lines, rows_of(store, Request(subject), tmp_path), strict=True):
+    for line, row in zip(lines, rows_of(store, ExportRequest(subject), tmp_path), strict=True):
         moments = {name: in_iso_8601(at) for name, at in row.items() if name in MOMENTS and at is not None}
         assert json.loads(line) == {**row, **moments}
     source = f"read_json('{file}', format = 'newline_delimited', columns = {types_in_duckdb(subject)})"
@@ -168,7 +170,7 @@ def test_json_lines_have_the_rows(tmp_path: Path, store: MemoryStore, subject: S
 @pytest.mark.parametrize("form", Format)
 @pytest.mark.parametrize("subject", Subject)
 def test_an_empty_export_is_a_whole_file(tmp_path: Path, subject: Subject, form: Format) -> None:
-    file = write(MemoryStore(), Request(subject), tmp_path / f"out.{form}", form)
+    file = write(MemoryStore(), ExportRequest(subject), tmp_path / f"out.{form}", form)
     names = [field.name for field in FIELDS[subject]]
     if form is Format.PARQUET:
         assert read_by_duckdb(f"'{file}'", subject) == []
@@ -187,7 +189,7 @@ def test_any_anchor_comes_back_as_it_was(
 ) -> None:
     links = [(f"https://b.com/{number}", text) for number, text in enumerate(texts)]
     store = index_of([[page("https://a.com/", links)]])
-    file = write(store, Request(Subject.LINKS), tmp_path_factory.getbasetemp() / "anchors", form)
+    file = write(store, ExportRequest(Subject.LINKS), tmp_path_factory.getbasetemp() / "anchors", form)
     if form is Format.PARQUET:
         found = [str(anchor) for anchor in pyarrow.parquet.read_table(file)["anchor"].to_pylist()]
     elif form is Format.CSV:

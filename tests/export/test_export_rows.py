@@ -16,7 +16,7 @@ from weft.answers.objects import moment
 from weft.errors import NotKnown, UsageError, WeftError
 from weft.export.export import ExportWrong, export
 from weft.export.plan import plan
-from weft.export.request import Direction, Format, Request, Subject
+from weft.export.request import Direction, ExportRequest, Format, Subject
 from weft.export.urls import ShownUrls
 from weft.export.whole_file import Sink
 from weft.linkindex import keys
@@ -58,11 +58,11 @@ def test_links_are_exactly_the_references_of_the_batch_program(
     directory = tmp_path_factory.getbasetemp()
     store = index_of([history], count)
     with small_blocks(size):
-        rows = rows_of(store, Request(LINKS), directory)
+        rows = rows_of(store, ExportRequest(LINKS), directory)
     assert references_in(rows) == batch_references(dict(expected_cells(store, count, directory)))
     naive = naive_cells(newest_pages(history).values(), external=count == "external")
     assert references_in(rows) == batch_references(naive)
-    assert len(rows) == sum(row["references"] for row in rows_of(store, Request(PAGES), directory))
+    assert len(rows) == sum(row["references"] for row in rows_of(store, ExportRequest(PAGES), directory))
     assert [row["source_uri"] for row in rows] == sorted(row["source_uri"] for row in rows)
 
 
@@ -72,7 +72,7 @@ def test_links_say_what_the_answers_say(
 ) -> None:
     store = index_of([[one] for one in history], count)
     with small_blocks(size):
-        rows = rows_of(store, Request(LINKS), tmp_path_factory.getbasetemp())
+        rows = rows_of(store, ExportRequest(LINKS), tmp_path_factory.getbasetemp())
     index = Index(store, RULES)
     for target in index.top(limit=1000).items:
         answer = index.links(target.url, limit=1000)
@@ -92,7 +92,7 @@ def test_pages_say_what_the_answers_say(
 ) -> None:
     store = index_of([[one] for one in history], count)
     with small_blocks(size):
-        rows = rows_of(store, Request(PAGES), tmp_path_factory.getbasetemp())
+        rows = rows_of(store, ExportRequest(PAGES), tmp_path_factory.getbasetemp())
     index = Index(store, RULES)
     assert sorted(row["uri"] for row in rows) == sorted(item.uri for item in index.top(limit=1000).items)
     assert [row["uri"] for row in rows] == sorted(row["uri"] for row in rows)
@@ -110,7 +110,7 @@ def test_domains_say_what_the_answers_say(
 ) -> None:
     store = index_of([history], count)
     with small_blocks(size):
-        rows = rows_of(store, Request(DOMAINS), tmp_path_factory.getbasetemp())
+        rows = rows_of(store, ExportRequest(DOMAINS), tmp_path_factory.getbasetemp())
     items = Index(store, RULES).domains(limit=1000).items
     assert rows == [{name: getattr(item, name) for name in ("domain", "pagecount", "references")} for item in items]
 
@@ -125,24 +125,24 @@ def test_a_part_by_domain_and_time_is_that_part_of_the_whole(
     since: int | None,
 ) -> None:
     directory, store = tmp_path_factory.getbasetemp(), index_of([history], count)
-    known = {row["domain"] for row in rows_of(store, Request(DOMAINS), directory)}
+    known = {row["domain"] for row in rows_of(store, ExportRequest(DOMAINS), directory)}
     domains = tuple(Domain(name) for name in names if name in known)
 
     def is_wanted(row: Row, domain: str, at: str) -> bool:
         is_late = since is None or (row[at] is not None and row[at] >= since)
         return is_late and (not domains or row[domain] in domains)
 
-    links, pages = rows_of(store, Request(LINKS), directory), rows_of(store, Request(PAGES), directory)
+    links, pages = rows_of(store, ExportRequest(LINKS), directory), rows_of(store, ExportRequest(PAGES), directory)
     with small_blocks(size):
-        found = rows_of(store, Request(LINKS, domains, since=since), directory)
+        found = rows_of(store, ExportRequest(LINKS, domains, since=since), directory)
         assert found == [row for row in links if is_wanted(row, "target_domain", "since")]
-        found = rows_of(store, Request(PAGES, domains, since=since), directory)
+        found = rows_of(store, ExportRequest(PAGES, domains, since=since), directory)
         expected = [row for row in pages if is_wanted(row, "domain", "fetched")]
         assert sorted(found, key=lambda row: str(row["uri"])) == expected
         if domains:
-            found = rows_of(store, Request(LINKS, domains, Direction.OUT, since), directory)
+            found = rows_of(store, ExportRequest(LINKS, domains, Direction.OUT, since), directory)
             assert found == [row for row in links if is_wanted(row, "source_domain", "since")]
-            of_domains = {row["domain"] for row in rows_of(store, Request(DOMAINS, domains), directory)}
+            of_domains = {row["domain"] for row in rows_of(store, ExportRequest(DOMAINS, domains), directory)}
             assert of_domains == set(domains)
 
 
@@ -151,22 +151,22 @@ def test_a_limit_gives_the_first_rows(
     tmp_path_factory: pytest.TempPathFactory, history: list[LoadedPage], size: int, limit: int, subject: Subject
 ) -> None:
     directory, store = tmp_path_factory.getbasetemp(), index_of([history])
-    whole = rows_of(store, Request(subject), directory)
+    whole = rows_of(store, ExportRequest(subject), directory)
     with small_blocks(size):
-        assert rows_of(store, Request(subject, limit=limit), directory) == whole[:limit]
+        assert rows_of(store, ExportRequest(subject, limit=limit), directory) == whole[:limit]
 
 
 def test_pages_of_a_domain_come_with_the_most_referenced_first(tmp_path: Path) -> None:
     links = [("https://a.com/x",), ("https://a.com/y",)]
     store = index_of([[page("https://b.com/1", links), page("https://b.com/2", links[1:]), page("https://a.com/z")]])
-    rows = rows_of(store, Request(PAGES, (Domain("a.com"),)), tmp_path)
+    rows = rows_of(store, ExportRequest(PAGES, (Domain("a.com"),)), tmp_path)
     assert [(row["uri"], row["references"]) for row in rows] == [("com.a/y", 2), ("com.a/x", 1), ("com.a/z", 0)]
 
 
 def test_a_page_tells_its_language_and_description_and_one_that_went_when_it_went(tmp_path: Path) -> None:
     told = page("https://a.com/", [("https://b.com/",)], language="de", description="Über „uns“", text="word " * 999)
     store = index_of([[told, page("https://b.com/")], [load_gone(RULES.identify("https://b.com/"), 2 * DAY)]])
-    first, second = rows_of(store, Request(PAGES), tmp_path)
+    first, second = rows_of(store, ExportRequest(PAGES), tmp_path)
     assert (first["language"], first["description"]) == ("de", "Über „uns“")
     assert (second["state"], second["crawled"], second["fetched"]) == ("gone", False, 2 * DAY)
     assert (second["title"], second["language"], second["outlinkcount"]) == (None, None, None)
@@ -175,7 +175,7 @@ def test_a_page_tells_its_language_and_description_and_one_that_went_when_it_wen
 def test_a_page_that_is_only_referenced_is_shown_as_its_references_say(tmp_path: Path) -> None:
     both, plain = ("http://x.com/both",), ("http://x.com/plain",)
     pages = [page("https://a.com/", [both, plain]), page("https://b.com/", [("https://x.com/both",), plain])]
-    rows = rows_of(index_of([pages]), Request(LINKS), tmp_path)
+    rows = rows_of(index_of([pages]), ExportRequest(LINKS), tmp_path)
     assert {row["target_url"] for row in rows} == {"https://x.com/both", "http://x.com/plain"}
 
 
@@ -184,7 +184,7 @@ def test_a_loaded_target_is_shown_as_it_was_fetched(tmp_path: Path) -> None:
         page("https://a.com/", [("https://x.com:80/odd",), ("https://y.com:80/odd",)]),
         page("http://x.com:443/odd"),
     ]
-    rows = rows_of(index_of([pages]), Request(LINKS), tmp_path)
+    rows = rows_of(index_of([pages]), ExportRequest(LINKS), tmp_path)
     assert [(row["target_uri"], row["target_url"]) for row in rows] == [
         ("com.x/odd", "http://x.com:443/odd"),
         ("com.y/odd", "https://y.com/odd"),
@@ -198,7 +198,7 @@ def test_many_sources_of_one_domain_are_read_once_each_with_little_memory(
     monkeypatch.setattr("weft.export.sources._SORTED_AT_ONCE", 7)
     targets = [(f"https://t.com/{number}",) for number in range(5)]
     store = index_of([[page(f"https://s{number}.com/", targets) for number in range(200)]])
-    rows = rows_of(store, Request(LINKS, (Domain("t.com"),)), tmp_path)
+    rows = rows_of(store, ExportRequest(LINKS, (Domain("t.com"),)), tmp_path)
     assert len(references_in(rows)) == 1000
     assert [row["source_uri"] for row in rows] == sorted(row["source_uri"] for row in rows)
 
@@ -208,7 +208,7 @@ def test_large_pages_make_blocks_of_few_rows(tmp_path: Path, monkeypatch: pytest
     store = index_of([pages])
 
     def rows_in_blocks(subject: Subject) -> list[int]:
-        return [block.rows for block in plan(store, Request(subject), tmp_path).blocks if block.rows]
+        return [block.rows for block in plan(store, ExportRequest(subject), tmp_path).blocks if block.rows]
 
     assert (rows_in_blocks(LINKS), rows_in_blocks(PAGES)) == ([20], [21])
     monkeypatch.setattr("weft.export.links.BLOCK_BYTES", 1000)
@@ -228,22 +228,22 @@ def test_only_so_many_urls_are_remembered(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("subject", Subject)
 def test_an_empty_index_has_no_rows(tmp_path: Path, subject: Subject) -> None:
-    assert rows_of(MemoryStore(), Request(subject), tmp_path) == []
+    assert rows_of(MemoryStore(), ExportRequest(subject), tmp_path) == []
 
 
 @pytest.mark.parametrize("subject", Subject)
 def test_a_domain_that_is_not_known_is_said(tmp_path: Path, subject: Subject) -> None:
     with pytest.raises(NotKnown, match=r"no pages of x\.com are known"):
-        rows_of(index_of([[page("https://a.com/")]]), Request(subject, (Domain("x.com"),)), tmp_path)
+        rows_of(index_of([[page("https://a.com/")]]), ExportRequest(subject, (Domain("x.com"),)), tmp_path)
 
 
 def test_domains_cannot_be_chosen_by_time_nor_pages_by_direction() -> None:
     with pytest.raises(UsageError, match="domains have no time"):
-        Request(DOMAINS, since=1)
+        ExportRequest(DOMAINS, since=1)
     with pytest.raises(UsageError, match="needs links and a domain"):
-        Request(PAGES, (Domain("a.com"),), Direction.OUT)
+        ExportRequest(PAGES, (Domain("a.com"),), Direction.OUT)
     with pytest.raises(UsageError, match="needs links and a domain"):
-        Request(LINKS, direction=Direction.OUT)
+        ExportRequest(LINKS, direction=Direction.OUT)
 
 
 class _Nowhere(Sink):
@@ -258,19 +258,19 @@ class _Nowhere(Sink):
         pass
 
 
-def export_nowhere(reader: Reader, request: Request, directory: Path) -> int:
+def export_nowhere(reader: Reader, request: ExportRequest, directory: Path) -> int:
     return export(reader, request, _Nowhere(), directory, form=Format.JSONL).rows
 
 
 def test_more_or_fewer_rows_than_the_index_counts_are_an_error(tmp_path: Path) -> None:
     store = index_of([[page("https://a.com/", [("https://b.com/",), ("https://c.com/",)])]])
-    assert export_nowhere(store, Request(LINKS), tmp_path) == 2
+    assert export_nowhere(store, ExportRequest(LINKS), tmp_path) == 2
     batch = Batch()
     batch.add({keys.page_cur(b"com.a"): page("https://a.com/", [("https://b.com/",)]).cur})
     batch.add({keys.page_since(b"com.a"): b"[1]"})
     store.write(batch, 2)
     with pytest.raises(ExportWrong, match="read 1 links where the index counts 2; run `weft verify`"):
-        export_nowhere(store, Request(LINKS), tmp_path)
+        export_nowhere(store, ExportRequest(LINKS), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_a_page_that_cannot_be_read_is_named(tmp_path: Path, key: bytes, value: 
     batch.add({key: value})
     store.write(batch, 2)
     with pytest.raises(PageUnreadable, match=r"p:com\.a "):
-        export_nowhere(store, Request(LINKS), tmp_path)
+        export_nowhere(store, ExportRequest(LINKS), tmp_path)
     assert issubclass(PageUnreadable, WeftError)
 
 
@@ -305,6 +305,6 @@ def test_a_page_that_names_a_target_twice_counts_once_as_in_the_batch_program(tm
     batch = Batch()
     batch.add(dict(expected_cells(store, "all", tmp_path)))
     store.write(batch, 2)
-    rows = rows_of(store, Request(LINKS), tmp_path)
+    rows = rows_of(store, ExportRequest(LINKS), tmp_path)
     assert [(row["anchor"], row["since"]) for row in rows] == [("one", None)]
-    assert export_nowhere(store, Request(LINKS), tmp_path) == 1
+    assert export_nowhere(store, ExportRequest(LINKS), tmp_path) == 1

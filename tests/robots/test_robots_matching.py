@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from weft.robots.encoding import canonical_pattern, canonical_target
 from weft.robots.file import parse
 from weft.robots.lines import LIMIT
-from weft.robots.rules import Rule, Rules
+from weft.robots.rules import RobotsRule, Rules
 
 LETTERS = "ab/"
 
@@ -88,7 +88,7 @@ def test_a_url_without_a_path_is_the_root(target: str) -> None:
     assert rules_of("Disallow: /$").decide(target).line_number == 2
 
 
-def plainly(rules: list[Rule], target: str) -> bool:
+def plainly(rules: list[RobotsRule], target: str) -> bool:
     """What RFC 9309 says, by trying every rule with a regular expression."""
     best = (-1, True)
     for rule in rules:
@@ -110,7 +110,7 @@ TARGETS = st.text(alphabet=LETTERS + "*$", max_size=12).map(lambda path: "/" + p
 @given(st.lists(st.tuples(st.booleans(), PATHS), max_size=12), st.lists(TARGETS, min_size=1, max_size=5))
 def test_decisions_are_those_of_a_plain_reading(pairs: list[tuple[bool, str]], targets: list[str]) -> None:
     rules = [
-        Rule(is_allow, canonical_pattern(path.encode()), number, path)
+        RobotsRule(is_allow, canonical_pattern(path.encode()), number, path)
         for number, (is_allow, path) in enumerate(pairs, 1)
         if path
     ]
@@ -124,7 +124,7 @@ def test_decisions_are_those_of_a_plain_reading(pairs: list[tuple[bool, str]], t
 
 @given(st.lists(st.tuples(st.booleans(), PATHS), max_size=8), TARGETS, st.randoms(use_true_random=False))
 def test_the_order_of_rules_does_not_matter(pairs: list[tuple[bool, str]], target: str, source: Any) -> None:
-    rules = [Rule(is_allow, canonical_pattern(path.encode()), 1, path) for is_allow, path in pairs if path]
+    rules = [RobotsRule(is_allow, canonical_pattern(path.encode()), 1, path) for is_allow, path in pairs if path]
     before = Rules(rules).decide(target).allowed
     source.shuffle(rules)
     assert Rules(rules).decide(target).allowed == before
@@ -133,7 +133,7 @@ def test_the_order_of_rules_does_not_matter(pairs: list[tuple[bool, str]], targe
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_a_path_matches_itself_and_all_that_begins_with_it(path: str, rest: str) -> None:
     value = ("/" + path).encode(errors="replace").replace(b"*", b"%2A").replace(b"$", b"%24")
-    rules = Rules([Rule(False, canonical_pattern(value), 1, "")])
+    rules = Rules([RobotsRule(False, canonical_pattern(value), 1, "")])
     assert not rules.decide("/" + path).allowed or path == "robots.txt"
     assert not rules.decide("/" + path + "x" + rest).allowed
 

@@ -38,7 +38,7 @@ def test_a_role_that_ran_is_started_again_after_a_while(tmp_path: Path, monkeypa
     process._wait = 0.01
     process.start()
     wait_for_end(process)
-    assert "config ended (exit code 0), starting it again" in process.look_after()
+    assert "config ended (exit code 0), restarting" in process.look_after()
     first = process.restarts
     end = time.monotonic() + PATIENCE
     while process.restarts == first and time.monotonic() < end:
@@ -86,5 +86,5 @@ def test_a_signal_stops_in_order_and_is_told(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     assert supervisor.run(lambda: "", interrupt) == "interrupted"
-    assert any("interrupt again to stop at once" in sentence for sentence in said)
+    assert any("press Ctrl-C again to stop at once" in sentence for sentence in said)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -12,7 +12,7 @@ import pytest
 from weft.config.sections import IndexSettings
 from weft.export.columns import FIELDS
 from weft.export.plan import plan
-from weft.export.request import Request
+from weft.export.request import ExportRequest
 from weft.linkindex.loaded import LoadedPage, RawLink, load_page
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc
@@ -39,7 +39,7 @@ def index_of(rounds: Iterable[Iterable[LoadedPage]], count: str = "all") -> Memo
     return store
 
 
-def rows_of(reader: Reader, request: Request, directory: Path) -> list[Row]:
+def rows_of(reader: Reader, request: ExportRequest, directory: Path) -> list[Row]:
     names = [field.name for field in FIELDS[request.subject]]
     return [
         dict(zip(names, values, strict=True))

@@ -16,7 +16,7 @@ from weft.errors import UsageError
 
 if TYPE_CHECKING:
     from weft.answers.crawl_progress import CrawlProgress
-    from weft.cli.dashboard import View
+    from weft.cli.dashboard import CrawlView
     from weft.supervisor.role_process import RoleCommand
 
 _LOOK_EVERY = 0.5
@@ -123,7 +123,7 @@ def _run(invocation: Invocation, roles: list[RoleCommand], goal: Goal, *, is_end
 class _Watch:
     """Looks now and then, not at every turn of the supervisor."""
 
-    def __init__(self, progress: CrawlProgress, view: View, goal: Goal, *, is_endless: bool) -> None:
+    def __init__(self, progress: CrawlProgress, view: CrawlView, goal: Goal, *, is_endless: bool) -> None:
         self._progress, self._view, self._goal = progress, view, goal
         self._is_endless, self._looked, self._was_low = is_endless, 0.0, False
 

@@ -21,14 +21,14 @@ _BARS = "▁▂▃▄▅▆▇█"
 _SENTENCES = 5
 
 
-class View(Protocol):
+class CrawlView(Protocol):
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: object) -> None: ...
     def say(self, sentence: str) -> None: ...
     def show(self) -> None: ...
 
 
-def view_for(stream: IO[str], progress: CrawlProgress, goal: Goal) -> View:
+def view_for(stream: IO[str], progress: CrawlProgress, goal: Goal) -> CrawlView:
     if stream.isatty():
         return LiveView(progress, goal)
     return LineView(progress, goal)

@@ -18,7 +18,7 @@ from weft.cli.export_progress import ExportProgress
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.tables import amount
 from weft.errors import UsageError
-from weft.export.request import COMPRESSIONS, SUFFIXES, Direction, Format, Request, Subject
+from weft.export.request import COMPRESSIONS, SUFFIXES, Direction, ExportRequest, Format, Subject
 
 if TYPE_CHECKING:
     from weft.export.export import Exported
@@ -76,14 +76,14 @@ class _Options:
     force: bool
 
 
-def _request(invocation: Invocation, options: _Options) -> Request:
+def _request(invocation: Invocation, options: _Options) -> ExportRequest:
     rules = rules_of(invocation.load().settings)
     domains = dict.fromkeys(rules.identify_typed(text).domain for text in options.domains)
     subject, direction = Subject(options.subject), Direction(options.direction or Direction.IN)
     if options.direction and not (domains and subject is Subject.LINKS):
         raise UsageError("--direction needs `links` and --domain: it chooses between links to and from a domain")
     since = milliseconds_of(options.since) if options.since else None
-    return Request(subject, tuple(domains), direction, since, options.limit)
+    return ExportRequest(subject, tuple(domains), direction, since, options.limit)
 
 
 def _form(options: _Options) -> Format:
@@ -110,7 +110,9 @@ def _target(options: _Options) -> Path | None:
     return Path(options.output or f"{options.subject}.{_form(options)}")
 
 
-def _export(invocation: Invocation, request: Request, form: Format, target: Path | None, options: _Options) -> Exported:
+def _export(
+    invocation: Invocation, request: ExportRequest, form: Format, target: Path | None, options: _Options
+) -> Exported:
     from weft.export.export import export
 
     home = invocation.home.require()
@@ -137,7 +139,7 @@ def _sink(target: Path | None, *, replace: bool) -> Iterator[Sink]:
     sink.flush()
 
 
-def _summary(request: Request, target: Path | None, done: Exported) -> str:
+def _summary(request: ExportRequest, target: Path | None, done: Exported) -> str:
     counting = "" if done.counting == "all" else f", counting {done.counting} references"
     place = target or "standard output"
     noun = request.subject.removesuffix("s")

@@ -22,7 +22,7 @@ PRINTED = {"0:com.a/page1": "1:com.a/page1", "1:com.b": "2:com.b", "0:com.d": "1
 """Four cells where the documents print scores in a ranking; weft ranks by references everywhere."""
 
 
-class Line(NamedTuple):
+class SampleLine(NamedTuple):
     row: str
     family: str
     qualifier: str
@@ -37,7 +37,7 @@ def sample_pages() -> list[LoadedPage]:
     ]
 
 
-def fluo_lines(reader: Reader) -> list[Line]:
+def fluo_lines(reader: Reader) -> list[SampleLine]:
     """The first document's one table: ranks, references, and `stats` (a score, and a count unless it is 0)."""
     names = {b"score": "pagescore", b"incount": "inlinkscount"}
     lines = []
@@ -51,15 +51,15 @@ def fluo_lines(reader: Reader) -> list[Line]:
     return lines
 
 
-def query_lines(reader: Reader) -> list[Line]:
+def query_lines(reader: Reader) -> list[SampleLine]:
     """The second document's query table, which has no scores."""
     return [_line(cell) for cell in reader.scan_rows(Table.QUERY) if cell.qualifier != b"score"]
 
 
-def _line(cell: Cell) -> Line:
+def _line(cell: Cell) -> SampleLine:
     row = readable_row(Table.QUERY, cell.row)
     qualifier = readable_qualifier(Table.QUERY, cell.family, cell.qualifier)
-    return Line(row, readable(cell.family), qualifier, _value(cell))
+    return SampleLine(row, readable(cell.family), qualifier, _value(cell))
 
 
 def _value(cell: Cell) -> str:
@@ -70,11 +70,11 @@ def _value(cell: Cell) -> str:
     return f'{{"outlinkcount": {record.outlinkcount}, "outlinks":[{links}]}}'
 
 
-def drawn(lines: Iterable[Line]) -> Iterator[str]:
+def drawn(lines: Iterable[SampleLine]) -> Iterator[str]:
     """The lines in the documents' layout; a corrected cell is marked with what they print in its place."""
     yield f"{'row':<18}{'cf':<10}{'cq':<16}value"
     yield "-" * 50
-    before = Line("", "", "", "")
+    before = SampleLine("", "", "", "")
     for line in lines:
         row = "" if line.row == before.row else line.row
         family = "" if not row and line.family == before.family else line.family

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from weft.export.request import Subject
 
 
-class Kind(Enum):
+class ColumnKind(Enum):
     """What the values of a column are; None where there is none."""
 
     TEXT = auto()
@@ -24,7 +24,7 @@ class Kind(Enum):
 
 class Field(NamedTuple):
     name: str
-    kind: Kind = Kind.TEXT
+    kind: ColumnKind = ColumnKind.TEXT
 
 
 FIELDS: Final = {
@@ -35,7 +35,7 @@ FIELDS: Final = {
         Field("target_url"),
         Field("anchor"),
         Field("rel"),
-        Field("since", Kind.MOMENT),
+        Field("since", ColumnKind.MOMENT),
         Field("source_domain"),
         Field("target_domain"),
     ),
@@ -43,20 +43,20 @@ FIELDS: Final = {
         Field("uri"),
         Field("url"),
         Field("domain"),
-        Field("references", Kind.COUNT),
-        Field("score", Kind.COUNT),
-        Field("crawled", Kind.TRUTH),
+        Field("references", ColumnKind.COUNT),
+        Field("score", ColumnKind.COUNT),
+        Field("crawled", ColumnKind.TRUTH),
         Field("state"),
-        Field("fetched", Kind.MOMENT),
+        Field("fetched", ColumnKind.MOMENT),
         Field("title"),
-        Field("outlinkcount", Kind.COUNT),
+        Field("outlinkcount", ColumnKind.COUNT),
         Field("language"),
         Field("description"),
     ),
     Subject.DOMAINS: (
         Field("domain"),
-        Field("pagecount", Kind.COUNT),
-        Field("references", Kind.COUNT),
+        Field("pagecount", ColumnKind.COUNT),
+        Field("references", ColumnKind.COUNT),
     ),
 }
 

@@ -12,7 +12,7 @@ from weft.errors import WeftError
 from weft.export.columns import FIELDS
 from weft.export.formats import RowWriter, row_writer
 from weft.export.plan import Plan, plan
-from weft.export.request import Format, Request, Subject
+from weft.export.request import ExportRequest, Format, Subject
 from weft.export.whole_file import Sink
 from weft.store.api import Reader
 
@@ -41,7 +41,7 @@ class Exported:
 
 def export(
     reader: Reader,
-    request: Request,
+    request: ExportRequest,
     sink: Sink,
     directory: Path,
     *,
@@ -65,7 +65,7 @@ def export(
     return Exported(rows, sink.size, planned.seq, planned.counting)
 
 
-def _to_look_at(request: Request, planned: Plan) -> int | None:
+def _to_look_at(request: ExportRequest, planned: Plan) -> int | None:
     if request.limit is None or request.since is not None or planned.total is None:
         return planned.total
     return min(request.limit, planned.total)
@@ -81,7 +81,7 @@ def _finishing(writer: RowWriter) -> Iterator[RowWriter]:
         raise
 
 
-def _notes(request: Request, planned: Plan) -> dict[str, str]:
+def _notes(request: ExportRequest, planned: Plan) -> dict[str, str]:
     """What a Parquet file tells of its origin."""
     notes = {"subject": request.subject, "seq": planned.seq, "counting": planned.counting, "version": __version__}
     if request.domains:

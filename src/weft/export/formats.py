@@ -12,7 +12,7 @@ from pyarrow.csv import CSVWriter  # type: ignore[import-untyped]
 from pyarrow.parquet import ParquetWriter  # type: ignore[import-untyped]
 
 from weft.answers.objects import moment
-from weft.export.columns import Coded, Column, Field, Kind
+from weft.export.columns import Coded, Column, ColumnKind, Field
 from weft.export.request import Format
 from weft.export.whole_file import Sink
 
@@ -20,12 +20,12 @@ ROW_GROUP_ROWS: Final = 100_000
 ROW_GROUP_BYTES: Final = 64 << 20
 
 _ARROW_TYPES: Final = {
-    Kind.TEXT: arrow.string(),
-    Kind.COUNT: arrow.int64(),
-    Kind.TRUTH: arrow.bool_(),
-    Kind.MOMENT: arrow.timestamp("ms", tz="UTC"),
+    ColumnKind.TEXT: arrow.string(),
+    ColumnKind.COUNT: arrow.int64(),
+    ColumnKind.TRUTH: arrow.bool_(),
+    ColumnKind.MOMENT: arrow.timestamp("ms", tz="UTC"),
 }
-_READABLE_TYPES: Final = {**_ARROW_TYPES, Kind.MOMENT: arrow.string()}
+_READABLE_TYPES: Final = {**_ARROW_TYPES, ColumnKind.MOMENT: arrow.string()}
 
 
 class RowWriter(Protocol):
@@ -112,7 +112,7 @@ def row_writer(
     return CsvRows(sink, fields) if form is Format.CSV else JsonRows(sink, fields)
 
 
-def _schema(fields: Sequence[Field], types: Mapping[Kind, Any]) -> Any:
+def _schema(fields: Sequence[Field], types: Mapping[ColumnKind, Any]) -> Any:
     return arrow.schema([(field.name, types[field.kind]) for field in fields])
 
 
@@ -133,6 +133,6 @@ _text_of: Final = lru_cache(maxsize=65_536)(moment)
 def _readable(columns: Sequence[Column], fields: Sequence[Field]) -> Sequence[Column]:
     """Moments as text."""
     return [
-        [None if at is None else _text_of(at) for at in column] if field.kind is Kind.MOMENT else column
+        [None if at is None else _text_of(at) for at in column] if field.kind is ColumnKind.MOMENT else column
         for column, field in zip(columns, fields, strict=True)
     ]

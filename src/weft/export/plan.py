@@ -12,7 +12,7 @@ from weft.errors import NotKnown
 from weft.export.columns import Block
 from weft.export.links import Wanted, link_blocks
 from weft.export.pages import page_blocks
-from weft.export.request import Direction, Request, Subject
+from weft.export.request import Direction, ExportRequest, Subject
 from weft.export.sources import all_sources, sources_in, sources_of_references_to
 from weft.export.stored_pages import all_pages, pages_in
 from weft.linkindex import keys
@@ -33,7 +33,7 @@ class Plan(NamedTuple):
     blocks: Iterator[Block]
 
 
-def plan(reader: Reader, request: Request, directory: Path) -> Plan:
+def plan(reader: Reader, request: ExportRequest, directory: Path) -> Plan:
     """What `request` means for this view of the store; raises NotKnown for a domain of which no page is known.
 
     The reader must hold still until the last block. Large sorts use `directory`.
@@ -50,7 +50,7 @@ _Infos = dict[Domain, DomainInfo]
 _Rows = tuple[int | None, Iterator[Block]]
 
 
-def _links(view: View, request: Request, infos: _Infos, directory: Path) -> _Rows:
+def _links(view: View, request: ExportRequest, infos: _Infos, directory: Path) -> _Rows:
     wanted = Wanted(external_only=view.counting == "external", since=request.since)
     reader, domains = view.reader, request.domains
     if not domains:
@@ -62,14 +62,14 @@ def _links(view: View, request: Request, infos: _Infos, directory: Path) -> _Row
     return total, link_blocks(reader, sources, wanted._replace(targets=frozenset(domains)))
 
 
-def _pages(view: View, request: Request, infos: _Infos, _: Path) -> _Rows:
+def _pages(view: View, request: ExportRequest, infos: _Infos, _: Path) -> _Rows:
     if not infos:
         return view.totals().pages, page_blocks(all_pages(view.reader), request.since)
     total = sum(info.pages for info in infos.values())
     return total, page_blocks(pages_in(view.reader, request.domains), request.since)
 
 
-def _domains(view: View, _: Request, infos: _Infos, __: Path) -> _Rows:
+def _domains(view: View, _: ExportRequest, infos: _Infos, __: Path) -> _Rows:
     if infos:
         return len(infos), _domain_blocks((domain, *info) for domain, info in infos.items())
     cells = view.reader.scan_rows(Table.DOMAINS, b"p:")

@@ -40,7 +40,7 @@ COMPRESSIONS: Final = ("zstd", "snappy", "gzip", "lz4", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ExportRequest:
     """Which rows of a subject are wanted; all of them unless told otherwise."""
 
     subject: Subject

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from weft.robots.encoding import canonical_pattern
-from weft.robots.lines import LIMIT, Key, Line, lines_of
-from weft.robots.rules import Rule, Rules
+from weft.robots.lines import LIMIT, LineKey, RobotsLine, lines_of
+from weft.robots.rules import RobotsRule, Rules
 
 EVERYBODY: Final = "*"
 # RFC 9309 knows no digits here, but names such as bot2 occur; ending at them would make bot2's rules those of bot.
@@ -22,7 +22,7 @@ class Group:
     """Rules and whom they are for."""
 
     agents: set[str] = field(default_factory=set)
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[RobotsRule] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -76,10 +76,10 @@ class _Reading:
         self._delays: list[Delay] = []
         self._sitemaps: dict[str, None] = {}
 
-    def take(self, line: Line) -> None:
-        if line.key is Key.USER_AGENT:
+    def take(self, line: RobotsLine) -> None:
+        if line.key is LineKey.USER_AGENT:
             self._take_agent(_agent(line.value))
-        elif line.key is Key.SITEMAP:
+        elif line.key is LineKey.SITEMAP:
             if line.value:
                 self._sitemaps.setdefault(line.value.decode(errors="replace"))
         elif self._groups:
@@ -99,12 +99,12 @@ class _Reading:
             self._groups[-1].agents.add(agent)
             self._delays[-1].agents.add(agent)
 
-    def _take_rule(self, line: Line) -> None:
-        if line.key is Key.CRAWL_DELAY:
+    def _take_rule(self, line: RobotsLine) -> None:
+        if line.key is LineKey.CRAWL_DELAY:
             self._delays[-1].ask(_seconds(line.value))
         else:
             path = canonical_pattern(line.value)
-            self._groups[-1].rules.append(Rule(line.key is Key.ALLOW, path, line.number, line.text))
+            self._groups[-1].rules.append(RobotsRule(line.key is LineKey.ALLOW, path, line.number, line.text))
 
 
 def _agent(value: bytes) -> str:

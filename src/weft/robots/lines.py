@@ -13,7 +13,7 @@ _LONGEST_TEXT: Final = 200
 _WIDE_MARKS: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
-class Key(Enum):
+class LineKey(Enum):
     USER_AGENT = auto()
     ALLOW = auto()
     DISALLOW = auto()
@@ -23,29 +23,29 @@ class Key(Enum):
 
 # Misspellings that occur in the wild are read as they are meant: a site that misspells a prohibition still prohibits.
 _KEYS: Final = {
-    Key.USER_AGENT: "user-agent, useragent, user agent, user_agent, user-agents, useg-agent, usr-agent",
-    Key.ALLOW: "allow",
-    Key.DISALLOW: "disallow, dissallow, dissalow, disalow, diasllow, disallaw, desallow, dis-allow, disallows",
-    Key.CRAWL_DELAY: "crawl-delay, crawl delay, crawldelay, crawl_delay",
-    Key.SITEMAP: "sitemap, site-map",
+    LineKey.USER_AGENT: "user-agent, useragent, user agent, user_agent, user-agents, useg-agent, usr-agent",
+    LineKey.ALLOW: "allow",
+    LineKey.DISALLOW: "disallow, dissallow, dissalow, disalow, diasllow, disallaw, desallow, dis-allow, disallows",
+    LineKey.CRAWL_DELAY: "crawl-delay, crawl delay, crawldelay, crawl_delay",
+    LineKey.SITEMAP: "sitemap, site-map",
 }
 _KEY_OF: Final = {spelling.encode(): key for key, spellings in _KEYS.items() for spelling in spellings.split(", ")}
 
 
-class Line(NamedTuple):
+class RobotsLine(NamedTuple):
     number: int
-    key: Key
+    key: LineKey
     value: bytes
     text: str
     """The line as it stands, shortened, for people."""
 
 
-def lines_of(body: bytes, limit: int = LIMIT) -> Iterator[Line]:
+def lines_of(body: bytes, limit: int = LIMIT) -> Iterator[RobotsLine]:
     for number, raw in enumerate(_narrow(_cut(body, limit)).splitlines(), 1):
         name, value = _split(raw.partition(b"#")[0])
         key = _KEY_OF.get(name.lower())
         if key is not None:
-            yield Line(number, key, value, _readable(raw))
+            yield RobotsLine(number, key, value, _readable(raw))
 
 
 def _cut(body: bytes, limit: int) -> bytes:

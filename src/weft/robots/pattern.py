@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Pattern(NamedTuple):
+class PathPattern(NamedTuple):
     head: bytes
     """What the target begins with."""
     pieces: tuple[bytes, ...]
@@ -33,11 +33,11 @@ class Pattern(NamedTuple):
         return (start == position or (self.has_star and start > position)) and target.endswith(ending)
 
 
-def pattern_of(canonical: bytes) -> Pattern:
+def pattern_of(canonical: bytes) -> PathPattern:
     """Read `*` as anything and `$` at the end as the end; everything else is literal."""
     is_anchored = canonical.endswith(b"$")
     head, *rest = (canonical[:-1] if is_anchored else canonical).split(b"*")
     ending = None
     if is_anchored:
         ending = rest.pop() if rest else b""
-    return Pattern(head, tuple(filter(None, rest)), ending, has_star=b"*" in canonical)
+    return PathPattern(head, tuple(filter(None, rest)), ending, has_star=b"*" in canonical)

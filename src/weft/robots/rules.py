@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
 
 from weft.robots.encoding import canonical_target, forms
-from weft.robots.pattern import Pattern, pattern_of
+from weft.robots.pattern import PathPattern, pattern_of
 
 _ROBOTS_TXT: Final = "/robots.txt"
 
 
-class Rule(NamedTuple):
+class RobotsRule(NamedTuple):
     is_allow: bool
     path: bytes
     """As canonical_pattern() spells it."""
@@ -37,8 +37,8 @@ class Decision:
 
 class _Candidate(NamedTuple):
     rank: tuple[int, bool, int]
-    pattern: Pattern
-    rule: Rule
+    pattern: PathPattern
+    rule: RobotsRule
 
 
 _FREE: Final = Decision(allowed=True)
@@ -55,7 +55,7 @@ class Rules:
 
     __slots__ = ("_candidates", "_heads", "_parents", "crawl_delay")
 
-    def __init__(self, rules: Iterable[Rule] = (), crawl_delay: float | None = None) -> None:
+    def __init__(self, rules: Iterable[RobotsRule] = (), crawl_delay: float | None = None) -> None:
         self.crawl_delay = crawl_delay
         """Seconds between two requests that the site asks for."""
         by_head = _by_head(rules)
@@ -66,7 +66,7 @@ class Rules:
     @classmethod
     def closed(cls, why: str) -> Self:
         """Rules that refuse everything but robots.txt, and say why."""
-        return cls([Rule(False, b"*", None, why)])
+        return cls([RobotsRule(False, b"*", None, why)])
 
     def decide(self, target: str) -> Decision:
         """Judge the path and query of a URL."""
@@ -96,9 +96,9 @@ def _stronger(best: _Candidate | None, candidates: list[_Candidate], target: byt
     return best
 
 
-def _by_head(rules: Iterable[Rule]) -> dict[bytes, list[_Candidate]]:
+def _by_head(rules: Iterable[RobotsRule]) -> dict[bytes, list[_Candidate]]:
     # Of two rules with one path only the stronger can ever decide.
-    by_path: dict[bytes, Rule] = {}
+    by_path: dict[bytes, RobotsRule] = {}
     for rule in rules:
         if rule.rank > by_path.setdefault(rule.path, rule).rank:
             by_path[rule.path] = rule

@@ -89,7 +89,7 @@ class RoleProcess:
             self._wait = self._next_wait(code, now - self._started)
             self._again_at, self._process = now + self._wait, None
             reason = _complaint(printed)
-            return f"{self.command.name} ended ({_ending(code)}), starting it again in {self._wait:.0f} s{reason}"
+            return f"{self.command.name} ended ({_ending(code)}), restarting in {self._wait:.0f} s{reason}"
         if now >= self._again_at:
             self.restarts += 1
             self.start()

@@ -56,7 +56,7 @@ class Supervisor:
         if self._stop.is_set():
             self._at_once.set()
         else:
-            self._say("stopping: what was begun is finished; interrupt again to stop at once")
+            self._say("stopping after the running fetches; press Ctrl-C again to stop at once")
         self._stop.set()
 
     def _stop_all(self, shown: Callable[[], None]) -> None:

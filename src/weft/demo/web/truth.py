@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from weft.demo.web.definition.hosts import Host
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.hosts import DemoHost
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.links import PageLink
 from weft.demo.web.definition.robots import Verdict, rules_of, verdict_of
 from weft.demo.web.definition.world import World
@@ -108,7 +108,7 @@ class Truth:
     def _visit(self, url: str, depth: int) -> TruthPage:
         uri, host = self._rules.identify(url).uri, self._world.hosts.named(urlsplit(url).hostname or "")
         if host is None:
-            return TruthPage(url, uri, depth, Fate.FAULT, Kind.UNKNOWN_HOST, 0)
+            return TruthPage(url, uri, depth, Fate.FAULT, PageKind.UNKNOWN_HOST, 0)
         if self._sitemaps:
             self._offer_sitemaps(host, depth)
         if not self._is_open(host, url):
@@ -121,7 +121,7 @@ class Truth:
             self._references.update(link.uri for link in outlinks)
         return TruthPage(url, uri, depth, answer.fate, answer.kind, answer.status, outlinks, list(answer.found))
 
-    def _is_open(self, host: Host, url: str) -> bool:
+    def _is_open(self, host: DemoHost, url: str) -> bool:
         traits = self._world.state.traits(host)
         verdict = verdict_of(traits)
         if verdict is not Verdict.RULES:
@@ -129,7 +129,7 @@ class Truth:
         rules = rules_of(host, traits, self._world.linker)
         return rules.crawl_delay <= self._crawl_delay_max and rules.is_open(target_of(url))
 
-    def _offer_sitemaps(self, host: Host, depth: int) -> None:
+    def _offer_sitemaps(self, host: DemoHost, depth: int) -> None:
         traits = self._world.state.traits(host)
         if host.number in self._sitemap_hosts or verdict_of(traits) is not Verdict.RULES:
             return

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Final
 
-from weft.demo.web.answering.responses import Response
+from weft.demo.web.answering.responses import DemoResponse
 
 _OVERHEAD: Final = 600
 """Bytes that an answer takes beside its own: objects, key, place."""
@@ -15,9 +15,9 @@ _OVERHEAD: Final = 600
 class AnswerCache:
     def __init__(self, limit: int) -> None:
         self._limit, self._held = limit, 0
-        self._answers: OrderedDict[Hashable, Response] = OrderedDict()
+        self._answers: OrderedDict[Hashable, DemoResponse] = OrderedDict()
 
-    def get(self, key: Hashable, now: float) -> Response | None:
+    def get(self, key: Hashable, now: float) -> DemoResponse | None:
         """The answer to `key` unless it was only true until now."""
         answer = self._answers.get(key)
         if answer is None or answer.until <= now:
@@ -25,7 +25,7 @@ class AnswerCache:
         self._answers.move_to_end(key)
         return answer
 
-    def put(self, key: Hashable, answer: Response) -> None:
+    def put(self, key: Hashable, answer: DemoResponse) -> None:
         """Remember the answer, if it may be, in the place of an older one."""
         self._drop(self._answers.pop(key, None))
         size = len(answer.rest) + _OVERHEAD
@@ -36,7 +36,7 @@ class AnswerCache:
         while self._held > self._limit:
             self._drop(self._answers.popitem(last=False)[1])
 
-    def _drop(self, answer: Response | None) -> None:
+    def _drop(self, answer: DemoResponse | None) -> None:
         if answer is not None:
             self._held -= len(answer.rest) + _OVERHEAD
 

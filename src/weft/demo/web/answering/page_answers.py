@@ -10,10 +10,10 @@ from functools import partial
 from weft.demo.web.answering.encodings import chosen, encode
 from weft.demo.web.answering.files import note, paper, picture
 from weft.demo.web.answering.pages import PageText, content_type, html_page
-from weft.demo.web.answering.responses import Request, Response, header_block, whole
+from weft.demo.web.answering.responses import DemoRequest, DemoResponse, header_block, whole
 from weft.demo.web.definition.dice import Dice
-from weft.demo.web.definition.hosts import Host
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.hosts import DemoHost
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.links import BASE, PageLink
 from weft.demo.web.definition.paths import path_of
 from weft.demo.web.definition.qualities import PLAIN, Quality
@@ -24,7 +24,7 @@ from weft.demo.web.definition.world import World
 class PageAnswers:
     """The pages and files of one host."""
 
-    def __init__(self, world: World, host: Host) -> None:
+    def __init__(self, world: World, host: DemoHost) -> None:
         self._world, self._host = world, host
 
     def quality(self, number: int) -> Quality:
@@ -62,7 +62,7 @@ class PageAnswers:
     def _has_canonical(self, number: int) -> bool:
         return self._host.traits.has_variants and number % 2 == 0
 
-    def html(self, kind: Kind, number: int, request: Request) -> Response:
+    def html(self, kind: PageKind, number: int, request: DemoRequest) -> DemoResponse:
         """A page with its headers; 304 is not decided here."""
         state, quality = self._world.state, self.quality(number)
         version = state.version(self._host, number)
@@ -82,7 +82,7 @@ class PageAnswers:
             version=version,
         )
 
-    def _encoded(self, body: bytes, request: Request, headers: list[tuple[str, str]]) -> bytes:
+    def _encoded(self, body: bytes, request: DemoRequest, headers: list[tuple[str, str]]) -> bytes:
         encoding = chosen(self._host.traits.encoding, request.headers.get(b"accept-encoding", b""))
         headers.append(("Vary", "Accept-Encoding"))
         if encoding is None:
@@ -98,17 +98,17 @@ class PageAnswers:
         modified = formatdate(self._world.plan.epoch + version, usegmt=True)
         return etag if way in (0, 1) else "", modified if way in (0, 2) else ""
 
-    def file(self, kind: Kind, number: int) -> Response:
+    def file(self, kind: PageKind, number: int) -> DemoResponse:
         dice = Dice(self._world.plan.seed, "file", self._host.number, number)
         media, make = {
-            Kind.IMAGE: ("image/png", partial(picture, dice)),
-            Kind.DOCUMENT: ("application/pdf", partial(paper, dice, self._world.language)),
-            Kind.TEXT: ("text/plain; charset=utf-8", partial(note, dice, self._world.language)),
+            PageKind.IMAGE: ("image/png", partial(picture, dice)),
+            PageKind.DOCUMENT: ("application/pdf", partial(paper, dice, self._world.language)),
+            PageKind.TEXT: ("text/plain; charset=utf-8", partial(note, dice, self._world.language)),
         }[kind]
         return replace(whole(kind, 200, [("Content-Type", media)], make()), until=float("inf"), page=number)
 
 
-def unless_changed(request: Request, response: Response) -> Response:
+def unless_changed(request: DemoRequest, response: DemoResponse) -> DemoResponse:
     """304 in the place of an answer that the client has already."""
     if not request.is_conditional or not (response.etag or response.modified):
         return response
@@ -127,7 +127,7 @@ def _opaque(tag: bytes) -> bytes:
     return tag.strip().removeprefix(b"W/")
 
 
-def _kept(response: Response) -> Iterator[tuple[str, str]]:
+def _kept(response: DemoResponse) -> Iterator[tuple[str, str]]:
     if response.etag:
         yield "ETag", response.etag.decode()
     if response.modified:

@@ -8,7 +8,7 @@ from enum import Enum
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.robots import RobotsRules
 
 Piece = tuple[float, bytes]
@@ -16,7 +16,7 @@ Piece = tuple[float, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DemoRequest:
     """`target` is path and query as they came; header names are in lower case."""
 
     method: str
@@ -44,14 +44,14 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class DemoResponse:
     """Either `rest` (headers, empty line, body; `body_at` is where the body begins) or, with `pieces`, raw bytes.
 
     `until` is how long the same request has the same answer, in the web's time; 0 means that the next one may differ.
     `page` is the number of the resource, -1 where it has none.
     """
 
-    kind: Kind
+    kind: PageKind
     status: int
     rest: bytes = b""
     body_at: int = 0
@@ -65,7 +65,7 @@ class Response:
     version: int = 0
 
 
-class Site(Protocol):
+class DemoSite(Protocol):
     """One host of a web. `answer` may depend on time and on what was asked before, never on the connection."""
 
     @property
@@ -79,7 +79,7 @@ class Site(Protocol):
         """What its robots.txt says, as data for the judge."""
         ...
 
-    def answer(self, request: Request) -> Response: ...
+    def answer(self, request: DemoRequest) -> DemoResponse: ...
 
 
 STATUS_LINES: Final = {
@@ -97,9 +97,9 @@ def header_block(headers: Headers, length: int | None) -> bytes:
     return "".join(lines).encode("latin-1") + b"\r\n"
 
 
-def whole(kind: Kind, status: int, headers: Headers, body: bytes) -> Response:
+def whole(kind: PageKind, status: int, headers: Headers, body: bytes) -> DemoResponse:
     block = header_block(headers, len(body))
-    return Response(kind, status, block + body, len(block))
+    return DemoResponse(kind, status, block + body, len(block))
 
 
 def raw_head(status: int, headers: Headers, length: int | None = None) -> bytes:

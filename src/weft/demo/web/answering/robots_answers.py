@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Final
 
 from weft.demo.web.answering.hostile import reset, slowed
-from weft.demo.web.answering.responses import Request, Response, whole
+from weft.demo.web.answering.responses import DemoRequest, DemoResponse, whole
 from weft.demo.web.definition.dice import Dice
-from weft.demo.web.definition.hosts import Host
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.hosts import DemoHost
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.robots import HUGE_BYTES, PATH, robots_hop, robots_text, rules_of
 from weft.demo.web.definition.traits import RobotsKind, Traits
 from weft.demo.web.definition.world import World
@@ -19,10 +19,10 @@ _STATUSES: Final = {RobotsKind.MISSING: 404, RobotsKind.FORBIDDEN: 403, RobotsKi
 
 
 class RobotsAnswers:
-    def __init__(self, world: World, host: Host) -> None:
+    def __init__(self, world: World, host: DemoHost) -> None:
         self._world, self._host = world, host
 
-    def answer(self, request: Request, traits: Traits) -> Response | None:
+    def answer(self, request: DemoRequest, traits: Traits) -> DemoResponse | None:
         """The answer to a request on the way to somebody's robots.txt; None for any other request."""
         path = request.path
         if not path.startswith("/robots"):
@@ -31,19 +31,21 @@ class RobotsAnswers:
         if hop is None:
             return None
         if hop.leads_to is not None:
-            return whole(Kind.ROBOTS, 301, [*_TEXT, ("Location", hop.leads_to)], b"elsewhere\n")
+            return whole(PageKind.ROBOTS, 301, [*_TEXT, ("Location", hop.leads_to)], b"elsewhere\n")
         if path == PATH and traits.robots in _STATUSES:
             status = _STATUSES[traits.robots]
-            return whole(Kind.ROBOTS, status, _TEXT, b"Nothing here.\n")
+            return whole(PageKind.ROBOTS, status, _TEXT, b"Nothing here.\n")
         return self._rules(self._world.hosts.numbered(hop.of))
 
-    def _rules(self, of: Host) -> Response:
+    def _rules(self, of: DemoHost) -> DemoResponse:
         """The rules of a host, its own or one that lends its rules here."""
         traits, plan = self._world.state.traits(of), self._world.plan
         if traits.robots is RobotsKind.RESET:
-            return replace(reset(), kind=Kind.ROBOTS)
+            return replace(reset(), kind=PageKind.ROBOTS)
         rules = rules_of(of, traits, self._world.linker)
         size = HUGE_BYTES if traits.robots is RobotsKind.HUGE else 0
         text = robots_text(rules, plan.agent, Dice(plan.seed, "robots", of.number), size)
-        answer = whole(Kind.ROBOTS, 200, _TEXT, text)
-        return slowed(Kind.ROBOTS, answer, plan.profile.slow_seconds) if traits.robots is RobotsKind.SLOW else answer
+        answer = whole(PageKind.ROBOTS, 200, _TEXT, text)
+        return (
+            slowed(PageKind.ROBOTS, answer, plan.profile.slow_seconds) if traits.robots is RobotsKind.SLOW else answer
+        )

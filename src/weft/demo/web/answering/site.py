@@ -13,10 +13,10 @@ from typing import Final
 from weft.demo.web.answering.hostile import HOSTILE, hostile, reset, slowed
 from weft.demo.web.answering.page_answers import PageAnswers
 from weft.demo.web.answering.pages import simple_page
-from weft.demo.web.answering.responses import STATUS_LINES, Request, Response, whole
+from weft.demo.web.answering.responses import STATUS_LINES, DemoRequest, DemoResponse, whole
 from weft.demo.web.answering.robots_answers import RobotsAnswers
-from weft.demo.web.definition.hosts import Host
-from weft.demo.web.definition.kinds import ERRORS, HTML, Kind
+from weft.demo.web.definition.hosts import DemoHost
+from weft.demo.web.definition.kinds import ERRORS, HTML, PageKind
 from weft.demo.web.definition.redirects import redirect_of
 from weft.demo.web.definition.resources import Resource, find, sitemap_part
 from weft.demo.web.definition.robots import RobotsRules, rules_of
@@ -27,8 +27,8 @@ from weft.demo.web.definition.world import World
 
 _HTML: Final = (("Content-Type", "text/html; charset=utf-8"),)
 _CSS: Final = (("Content-Type", "text/css"),)
-_FILES: Final = (Kind.IMAGE, Kind.DOCUMENT, Kind.TEXT)
-_REDIRECTS: Final = (Kind.MOVED, Kind.MOVED_AWAY, Kind.CHAIN, Kind.LOOP)
+_FILES: Final = (PageKind.IMAGE, PageKind.DOCUMENT, PageKind.TEXT)
+_REDIRECTS: Final = (PageKind.MOVED, PageKind.MOVED_AWAY, PageKind.CHAIN, PageKind.LOOP)
 _FOREVER: Final = math.inf
 _MOST_REMEMBERED: Final = 100_000
 
@@ -36,23 +36,23 @@ _MOST_REMEMBERED: Final = 100_000
 class GeneratedSite:
     """All answers follow from plan and state, except `recovering` ones: those need to know the first request."""
 
-    def __init__(self, world: World, host: Host) -> None:
+    def __init__(self, world: World, host: DemoHost) -> None:
         self._world, self._host = world, host
         self._pages, self._robots = PageAnswers(world, host), RobotsAnswers(world, host)
         self._first_asked: OrderedDict[int, float] = OrderedDict()
-        self._by_kind: dict[Kind, Callable[[Request, Resource], Response]] = {
+        self._by_kind: dict[PageKind, Callable[[DemoRequest, Resource], DemoResponse]] = {
             **dict.fromkeys(HTML, self._page),
             **dict.fromkeys(ERRORS, self._error),
             **dict.fromkeys(_FILES, lambda _, found: self._pages.file(found.kind, found.number)),
             **dict.fromkeys(_REDIRECTS, self._redirect),
             **dict.fromkeys(HOSTILE, self._hostile),
-            Kind.SLOW: self._slow,
-            Kind.RECOVERING: self._recovering,
-            Kind.SITEMAP: self._sitemap,
-            Kind.CALENDAR: self._trap,
-            Kind.DEEP: self._trap,
-            Kind.STYLE: lambda _, __: _standing(whole(Kind.STYLE, 200, _CSS, b"p { margin: 1em }\n")),
-            Kind.UNKNOWN: lambda _, __: self._not_found(Kind.UNKNOWN, 404),
+            PageKind.SLOW: self._slow,
+            PageKind.RECOVERING: self._recovering,
+            PageKind.SITEMAP: self._sitemap,
+            PageKind.CALENDAR: self._trap,
+            PageKind.DEEP: self._trap,
+            PageKind.STYLE: lambda _, __: _standing(whole(PageKind.STYLE, 200, _CSS, b"p { margin: 1em }\n")),
+            PageKind.UNKNOWN: lambda _, __: self._not_found(PageKind.UNKNOWN, 404),
         }
 
     @property
@@ -67,42 +67,42 @@ class GeneratedSite:
     def rules(self) -> RobotsRules:
         return rules_of(self._host, self._world.state.traits(self._host), self._world.linker)
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: DemoRequest) -> DemoResponse:
         traits = self._world.state.traits(self._host)
         if traits.is_down:
             return reset()
         response = self._answer(request, traits)
         return _late(response, traits.latency) if traits.latency and response.pieces is None else response
 
-    def _answer(self, request: Request, traits: Traits) -> Response:
+    def _answer(self, request: DemoRequest, traits: Traits) -> DemoResponse:
         if request.is_secure != traits.is_secure:
             return self._other_scheme(request, traits)
         robots = self._robots.answer(request, traits)
         if robots is not None:
             return robots
         if traits.overloaded:
-            return busy(Kind.OVERLOADED, 503, traits.overloaded)
+            return busy(PageKind.OVERLOADED, 503, traits.overloaded)
         found = find(self._world.plan.seed, self._host, traits, request.path)
         return self._by_kind[found.kind](request, found)
 
-    def _other_scheme(self, request: Request, traits: Traits) -> Response:
+    def _other_scheme(self, request: DemoRequest, traits: Traits) -> DemoResponse:
         if not traits.is_secure:
-            return whole(Kind.UNKNOWN, 421, _HTML, b"This host has no TLS.")
-        return moved(Kind.TO_SECURE, 301, self._world.linker.origin(self._host) + request.target)
+            return whole(PageKind.UNKNOWN, 421, _HTML, b"This host has no TLS.")
+        return moved(PageKind.TO_SECURE, 301, self._world.linker.origin(self._host) + request.target)
 
-    def _page(self, request: Request, found: Resource) -> Response:
+    def _page(self, request: DemoRequest, found: Resource) -> DemoResponse:
         vanished = self._world.state.vanished(self._host, found.number)
         if vanished:
             until = self._world.state.stands_until(self._host, found.number)
             return replace(self._not_found(found.kind, vanished), page=found.number, until=until)
         return self._pages.html(found.kind, found.number, request)
 
-    def _slow(self, request: Request, found: Resource) -> Response:
+    def _slow(self, request: DemoRequest, found: Resource) -> DemoResponse:
         return slowed(
-            Kind.SLOW, self._pages.html(Kind.SLOW, found.number, request), self._world.plan.profile.slow_seconds
+            PageKind.SLOW, self._pages.html(PageKind.SLOW, found.number, request), self._world.plan.profile.slow_seconds
         )
 
-    def _recovering(self, request: Request, found: Resource) -> Response:
+    def _recovering(self, request: DemoRequest, found: Resource) -> DemoResponse:
         """503 until the time that the first answer named is over."""
         now = time.monotonic()
         first = self._first_asked.setdefault(found.number, now)
@@ -110,54 +110,54 @@ class GeneratedSite:
             self._first_asked.popitem(last=False)
         left = first + self._world.plan.profile.retry_after_seconds - now
         if left <= 0:
-            return replace(self._pages.html(Kind.RECOVERING, found.number, request), until=0.0)
-        return busy(Kind.RECOVERING, 503, left)
+            return replace(self._pages.html(PageKind.RECOVERING, found.number, request), until=0.0)
+        return busy(PageKind.RECOVERING, 503, left)
 
-    def _error(self, _: Request, found: Resource) -> Response:
+    def _error(self, _: DemoRequest, found: Resource) -> DemoResponse:
         status, seconds = ERRORS[found.kind], self._world.plan.profile.retry_after_seconds
-        if found.kind is Kind.MISSING:
-            return self._not_found(Kind.MISSING, 404)
-        if found.kind in (Kind.LIMITED, Kind.UNAVAILABLE):
-            return busy(found.kind, status, seconds, as_date=found.kind is Kind.UNAVAILABLE)
+        if found.kind is PageKind.MISSING:
+            return self._not_found(PageKind.MISSING, 404)
+        if found.kind in (PageKind.LIMITED, PageKind.UNAVAILABLE):
+            return busy(found.kind, status, seconds, as_date=found.kind is PageKind.UNAVAILABLE)
         return _standing(whole(found.kind, status, _HTML, simple_page(f"Error {status}", "This is not here for you.")))
 
-    def _not_found(self, kind: Kind, status: int) -> Response:
+    def _not_found(self, kind: PageKind, status: int) -> DemoResponse:
         """404 or 410; on some hosts a page that says so with 200."""
         if status == 404 and self._world.state.traits(self._host).is_soft_404:
             links = soft_links(self._world.linker.origin(self._host))
             return _standing(whole(kind, 200, _HTML, simple_page("Not found", "There is no such page here.", links)))
         return _standing(whole(kind, status, _HTML, simple_page(f"Error {status}", "There is no such page.")))
 
-    def _redirect(self, _: Request, found: Resource) -> Response:
+    def _redirect(self, _: DemoRequest, found: Resource) -> DemoResponse:
         world = self._world
         to = redirect_of(world.plan, world.hosts, world.linker, self._host, found.number, found.hop)
-        return self._not_found(Kind.UNKNOWN, 404) if to is None else moved(found.kind, to.status, to.location)
+        return self._not_found(PageKind.UNKNOWN, 404) if to is None else moved(found.kind, to.status, to.location)
 
-    def _hostile(self, request: Request, found: Resource) -> Response:
+    def _hostile(self, request: DemoRequest, found: Resource) -> DemoResponse:
         return hostile(found.kind, self._pages.page(found.number, request.target))
 
-    def _sitemap(self, request: Request, _: Resource) -> Response:
+    def _sitemap(self, request: DemoRequest, _: Resource) -> DemoResponse:
         part = sitemap_part(request.path)
         body = sitemap_body(self._world.linker, self._host, part)
         media = "application/xml" if part is None else "application/gzip"
-        return _standing(whole(Kind.SITEMAP, 200, [("Content-Type", media)], body))
+        return _standing(whole(PageKind.SITEMAP, 200, [("Content-Type", media)], body))
 
-    def _trap(self, request: Request, found: Resource) -> Response:
+    def _trap(self, request: DemoRequest, found: Resource) -> DemoResponse:
         origin = self._world.linker.origin(self._host)
-        make = calendar_links if found.kind is Kind.CALENDAR else deep_links
+        make = calendar_links if found.kind is PageKind.CALENDAR else deep_links
         page = simple_page(f"{found.kind} {request.path}", f"Here is {request.path}.", make(origin, request.path))
         return _standing(whole(found.kind, 200, _HTML, page))
 
 
-def _standing(response: Response) -> Response:
+def _standing(response: DemoResponse) -> DemoResponse:
     return replace(response, until=_FOREVER)
 
 
-def moved(kind: Kind, status: int, location: str) -> Response:
+def moved(kind: PageKind, status: int, location: str) -> DemoResponse:
     return _standing(whole(kind, status, [*_HTML, ("Location", location)], simple_page("Moved", "It is elsewhere.")))
 
 
-def busy(kind: Kind, status: int, seconds: float, *, as_date: bool = False) -> Response:
+def busy(kind: PageKind, status: int, seconds: float, *, as_date: bool = False) -> DemoResponse:
     """Come back in `seconds`, told in whole seconds or as a date."""
     now = time.time()
     later = math.ceil(now + seconds) if as_date else now + math.ceil(seconds)
@@ -166,6 +166,6 @@ def busy(kind: Kind, status: int, seconds: float, *, as_date: bool = False) -> R
     return replace(answer, retry_after=later - now)
 
 
-def _late(response: Response, seconds: float) -> Response:
+def _late(response: DemoResponse, seconds: float) -> DemoResponse:
     data = STATUS_LINES[response.status] + response.rest
     return replace(response, pieces=lambda: iter([(seconds, data)]), until=0.0)

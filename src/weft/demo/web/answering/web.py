@@ -10,9 +10,9 @@ from typing import Final
 
 from weft.demo.web.answering.cache import AnswerCache
 from weft.demo.web.answering.page_answers import unless_changed
-from weft.demo.web.answering.responses import Request, Response, Site, whole
+from weft.demo.web.answering.responses import DemoRequest, DemoResponse, DemoSite, whole
 from weft.demo.web.answering.site import GeneratedSite
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.state import Change
 from weft.demo.web.definition.world import make_world
@@ -30,14 +30,14 @@ class Web:
         self._cache = AnswerCache(cache_bytes)
         self.site = lru_cache(maxsize=16_384)(self._find)
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: DemoRequest) -> DemoResponse:
         encoding = request.headers.get(b"accept-encoding", b"")
         key = (request.host, request.is_secure, request.target, encoding)
         answer = self._cache.get(key, self.world.state.now())
         if answer is None:
             site = self.site(request.host)
             if site is None:
-                return whole(Kind.UNKNOWN_HOST, 404, [("Content-Type", "text/plain")], b"There is no such host.\n")
+                return whole(PageKind.UNKNOWN_HOST, 404, [("Content-Type", "text/plain")], b"There is no such host.\n")
             answer = site.answer(request)
             self._cache.put(key, answer)
         return unless_changed(request, answer) if answer.status == 200 else answer
@@ -46,18 +46,18 @@ class Web:
         self.world.apply(change)
         self._cache.clear()
 
-    def _find(self, name: str) -> Site | None:
+    def _find(self, name: str) -> DemoSite | None:
         host = self.world.hosts.named(name)
         return GeneratedSite(self.world, host) if host is not None else self.extra.get(name)
 
 
-def extra_sites(plan: WebPlan) -> Mapping[str, Site]:
+def extra_sites(plan: WebPlan) -> Mapping[str, DemoSite]:
     """The sites that `plan.extra_sites` makes, by name."""
     if not plan.extra_sites:
         return {}
     module, _, function = plan.extra_sites.partition(":")
     try:
-        make: Callable[[WebPlan], list[Site]] = getattr(import_module(module), function)
+        make: Callable[[WebPlan], list[DemoSite]] = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(
             f"extra sites {plan.extra_sites!r} cannot be found ({error}); expected module:function"

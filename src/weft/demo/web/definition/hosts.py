@@ -18,7 +18,7 @@ _SUBDOMAINS: Final = ("blog", "shop", "docs", "www")
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class DemoHost:
     """`traits` are those that the seed chose; what is in force now, a control call may have switched."""
 
     number: int
@@ -38,7 +38,7 @@ class Hosts:
     def __len__(self) -> int:
         return self._plan.hosts
 
-    def named(self, name: str) -> Host | None:
+    def named(self, name: str) -> DemoHost | None:
         match = _NAME.fullmatch(name)
         if match is None:
             return None
@@ -48,14 +48,14 @@ class Hosts:
         host = self.numbered(number)
         return host if host.name == name else None
 
-    def _make(self, number: int) -> Host:
+    def _make(self, number: int) -> DemoHost:
         plan = self._plan
         dice = Dice(plan.seed, "host", number)
         name, address = self._name(number, dice), plan.address(dice.below(plan.addresses))
         pages = max(1, round(plan.pages * (0.5 + dice.unit())))
         traits = traits_by_seed(plan.profile, dice, tls=plan.tls) if number else Traits()
         layout = layout_by_seed(pages, plan.profile, dice, has_closed=traits.has_closed, has_sitemap=traits.has_sitemap)
-        return Host(number, name, address, layout, traits)
+        return DemoHost(number, name, address, layout, traits)
 
     def _name(self, number: int, dice: Dice) -> str:
         """Three hosts share a registrable domain; the third is sometimes a subdomain of the second."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 
-class Kind(StrEnum):
+class PageKind(StrEnum):
     """A resource's nature; its number within the host decides it for good."""
 
     PAGE = "page"
@@ -49,39 +49,41 @@ class Kind(StrEnum):
 
 
 SHARE_OF_KIND: Final = {
-    Kind.MOVED: "moved",
-    Kind.MOVED_AWAY: "moved_away",
-    Kind.CHAIN: "chains",
-    Kind.LOOP: "loops",
-    Kind.FORBIDDEN: "forbidden",
-    Kind.MISSING: "missing",
-    Kind.GONE: "gone",
-    Kind.FAILING: "failing",
-    Kind.LIMITED: "limited",
-    Kind.UNAVAILABLE: "unavailable",
-    Kind.RECOVERING: "recovering",
-    Kind.SLOW: "slow",
-    Kind.IMAGE: "images",
-    Kind.DOCUMENT: "documents",
-    Kind.TEXT: "texts",
-    Kind.ENDLESS: "endless",
-    Kind.ENDLESS_HEADERS: "endless_headers",
-    Kind.SILENT: "silent",
-    Kind.TOO_SHORT: "too_short",
-    Kind.TOO_LONG: "too_long",
-    Kind.RESET: "resets",
-    Kind.BOMB: "bombs",
+    PageKind.MOVED: "moved",
+    PageKind.MOVED_AWAY: "moved_away",
+    PageKind.CHAIN: "chains",
+    PageKind.LOOP: "loops",
+    PageKind.FORBIDDEN: "forbidden",
+    PageKind.MISSING: "missing",
+    PageKind.GONE: "gone",
+    PageKind.FAILING: "failing",
+    PageKind.LIMITED: "limited",
+    PageKind.UNAVAILABLE: "unavailable",
+    PageKind.RECOVERING: "recovering",
+    PageKind.SLOW: "slow",
+    PageKind.IMAGE: "images",
+    PageKind.DOCUMENT: "documents",
+    PageKind.TEXT: "texts",
+    PageKind.ENDLESS: "endless",
+    PageKind.ENDLESS_HEADERS: "endless_headers",
+    PageKind.SILENT: "silent",
+    PageKind.TOO_SHORT: "too_short",
+    PageKind.TOO_LONG: "too_long",
+    PageKind.RESET: "resets",
+    PageKind.BOMB: "bombs",
 }
 """Which share of the profile tells how many of a kind there are for each page."""
 
-HTML: Final = frozenset({Kind.PAGE, Kind.ORPHAN, Kind.CLOSED, Kind.OPENED, Kind.SLOW, Kind.RECOVERING})
+HTML: Final = frozenset(
+    {PageKind.PAGE, PageKind.ORPHAN, PageKind.CLOSED, PageKind.OPENED, PageKind.SLOW, PageKind.RECOVERING}
+)
 """Kinds that are pages with links of their own, once they are answered."""
 
 ERRORS: Final = {
-    Kind.FORBIDDEN: 403,
-    Kind.MISSING: 404,
-    Kind.GONE: 410,
-    Kind.FAILING: 500,
-    Kind.LIMITED: 429,
-    Kind.UNAVAILABLE: 503,
+    PageKind.FORBIDDEN: 403,
+    PageKind.MISSING: 404,
+    PageKind.GONE: 410,
+    PageKind.FAILING: 500,
+    PageKind.LIMITED: 429,
+    PageKind.UNAVAILABLE: 503,
 }

@@ -10,7 +10,7 @@ from math import gcd
 from typing import Final
 
 from weft.demo.web.definition.dice import Dice
-from weft.demo.web.definition.kinds import SHARE_OF_KIND, Kind
+from weft.demo.web.definition.kinds import SHARE_OF_KIND, PageKind
 from weft.demo.web.definition.profile import Profile
 
 BRANCHES: Final = 8
@@ -27,7 +27,7 @@ class Layout:
     """
 
     pages: int
-    kinds: tuple[Kind, ...]
+    kinds: tuple[PageKind, ...]
     ends: tuple[int, ...]
     orphans: int
     step: int
@@ -40,12 +40,12 @@ class Layout:
     def count(self) -> int:
         return self.pages + self.leaves + self.orphans
 
-    def kind(self, number: int) -> Kind:
+    def kind(self, number: int) -> PageKind:
         if number < self.pages:
-            return Kind.PAGE
+            return PageKind.PAGE
         leaf = number - self.pages
         if leaf >= self.leaves:
-            return Kind.ORPHAN
+            return PageKind.ORPHAN
         return self.kinds[bisect_right(self.ends, leaf)]
 
     def children(self, number: int) -> range:
@@ -65,8 +65,8 @@ class Layout:
 def layout_by_seed(pages: int, profile: Profile, dice: Dice, *, has_closed: bool, has_sitemap: bool) -> Layout:
     wanted = {kind: _rounded(getattr(profile, share) * pages, dice) for kind, share in SHARE_OF_KIND.items()}
     if has_closed:
-        wanted[Kind.CLOSED] = max(1, _rounded(_CLOSED_SHARE * pages, dice))
-        wanted[Kind.OPENED] = 1
+        wanted[PageKind.CLOSED] = max(1, _rounded(_CLOSED_SHARE * pages, dice))
+        wanted[PageKind.OPENED] = 1
     present = {kind: number for kind, number in wanted.items() if number}
     leaves = sum(present.values())
     orphans = max(1, _rounded(_ORPHAN_SHARE * pages, dice)) if has_sitemap else 0

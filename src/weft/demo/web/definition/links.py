@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from weft.demo.web.definition.dice import Dice, mixed
-from weft.demo.web.definition.hosts import Host, Hosts
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.hosts import DemoHost, Hosts
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.layout import BRANCHES
 from weft.demo.web.definition.paths import path_of
 from weft.demo.web.definition.plan import WebPlan
@@ -53,7 +53,7 @@ class Linker:
         self._path = lru_cache(maxsize=65_536)(lambda host, number: path_of(plan.seed, self.host(host), number))
         self._origin = lru_cache(maxsize=16_384)(self._make_origin)
 
-    def origin(self, host: Host, *, plain: bool = False) -> str:
+    def origin(self, host: DemoHost, *, plain: bool = False) -> str:
         """`http://name:port`; of a secure host https, or with `plain` the http origin that redirects there."""
         return self._origin(host.number, plain)
 
@@ -63,13 +63,13 @@ class Linker:
             return f"https://{host.name}" + ("" if self._plan.tls_port == 443 else f":{self._plan.tls_port}")
         return f"http://{host.name}" + ("" if self._plan.port == 80 else f":{self._plan.port}")
 
-    def host(self, number: int) -> Host:
+    def host(self, number: int) -> DemoHost:
         return self._hosts.numbered(number)
 
-    def url(self, host: Host, number: int) -> str:
+    def url(self, host: DemoHost, number: int) -> str:
         return self._origin(host.number, False) + self._path(host.number, number)
 
-    def links(self, host: Host, number: int, version: int, target: str) -> list[PageLink]:
+    def links(self, host: DemoHost, number: int, version: int, target: str) -> list[PageLink]:
         """What page `number` says in `version` when it is asked for as `target` (path and query)."""
         dice = Dice(self._plan.seed, "links", host.number, number)
         newest = Dice(self._plan.seed, "newest", host.number, number, version)
@@ -88,18 +88,18 @@ class Linker:
             found += [PageLink(source.origin + path, path, name) for path, name in trap_entries(host.traits)]
         return found
 
-    def _source(self, host: Host, number: int, target: str, quality: Quality) -> _Source:
+    def _source(self, host: DemoHost, number: int, target: str, quality: Quality) -> _Source:
         is_ascii = quality.charset is not Charset.RIGHT
         anchors = self._language.plain_anchors if is_ascii else self._language.anchors
         folder = BASE if quality.has_base else folder_of(target)
         has_own_ways = host.traits.has_variants or host.traits.session is not Session.NONE
         return _Source(host, number, self.origin(host), folder, anchors, is_ascii, _session_in(target), has_own_ways)
 
-    def _fixed(self, host: Host, number: int, dice: Dice) -> Iterator[tuple[Host, int]]:
+    def _fixed(self, host: DemoHost, number: int, dice: Dice) -> Iterator[tuple[DemoHost, int]]:
         """Home, the page above, those below, the leaves; from the first page also other hosts."""
         layout = host.layout
         yield host, 0
-        if layout.kind(number) is not Kind.PAGE:
+        if layout.kind(number) is not PageKind.PAGE:
             return
         yield host, (number - 1) // BRANCHES if number else 0
         yield from ((host, child) for child in layout.children(number))
@@ -109,7 +109,7 @@ class Linker:
             partners = [*range(first, first + _PARTNERS), dice.below(len(self._hosts))]
             yield from ((self._hosts.numbered(partner), 0) for partner in partners if partner < len(self._hosts))
 
-    def _random(self, host: Host, dice: Dice, count: int) -> Iterator[tuple[Host, int]]:
+    def _random(self, host: DemoHost, dice: Dice, count: int) -> Iterator[tuple[DemoHost, int]]:
         for _ in range(count):
             to = host if dice.chance(_INSIDE) else self._hosts.numbered(dice.zipf(len(self._hosts)))
             layout = to.layout
@@ -118,7 +118,7 @@ class Linker:
             else:
                 yield to, dice.zipf(layout.pages)
 
-    def _link(self, source: _Source, to: Host, number: int, dice: Dice) -> PageLink:
+    def _link(self, source: _Source, to: DemoHost, number: int, dice: Dice) -> PageLink:
         path = self._path(to.number, number)
         if to is source.host:
             if source.has_own_ways and number < to.layout.pages:
@@ -165,7 +165,7 @@ def trap_entries(traits: Traits) -> Iterator[tuple[str, str]]:
 class _Source(NamedTuple):
     """The page that links are written for; `has_own_ways`: its host decorates the paths of its own links."""
 
-    host: Host
+    host: DemoHost
     number: int
     origin: str
     folder: str

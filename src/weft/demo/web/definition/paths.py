@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from weft.demo.web.definition.dice import mixed
-from weft.demo.web.definition.hosts import Host
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.hosts import DemoHost
+from weft.demo.web.definition.kinds import PageKind
 
 SECTIONS: Final = ("news", "guides", "archive", "people", "places", "notes", "caf%C3%A9", "products", "history", "blog")
 CLOSED_SECTIONS: Final = ("closed", "internal", "priv%C3%A9")
@@ -30,36 +30,36 @@ _NUMBER: Final = re.compile(r"-([0-9]{1,9})(?:\.[a-z]+|/)?\Z")
 _HOP: Final = re.compile(r"(/go/(?:chain|loop)-[0-9]{1,9})/([0-9]{1,2})")
 
 _FIXED: Final = {
-    Kind.MOVED: "/go/moved-{}",
-    Kind.MOVED_AWAY: "/go/away-{}",
-    Kind.CHAIN: "/go/chain-{}",
-    Kind.LOOP: "/go/loop-{}",
-    Kind.FORBIDDEN: "/members/entry-{}.html",
-    Kind.MISSING: "/lost/page-{}.html",
-    Kind.GONE: "/old/page-{}.html",
-    Kind.FAILING: "/broken/page-{}.html",
-    Kind.LIMITED: "/busy/limited-{}.html",
-    Kind.UNAVAILABLE: "/busy/unavailable-{}.html",
-    Kind.RECOVERING: "/busy/recovering-{}.html",
-    Kind.SLOW: "/slow/page-{}.html",
-    Kind.IMAGE: "/images/photo-{}.png",
-    Kind.DOCUMENT: "/papers/paper-{}.pdf",
-    Kind.TEXT: "/texts/note-{}.txt",
-    Kind.ENDLESS: "/hostile/endless-{}.html",
-    Kind.ENDLESS_HEADERS: "/hostile/headers-{}.html",
-    Kind.SILENT: "/hostile/silent-{}.html",
-    Kind.TOO_SHORT: "/hostile/short-{}.html",
-    Kind.TOO_LONG: "/hostile/long-{}.html",
-    Kind.RESET: "/hostile/reset-{}.html",
-    Kind.BOMB: "/hostile/bomb-{}.html",
+    PageKind.MOVED: "/go/moved-{}",
+    PageKind.MOVED_AWAY: "/go/away-{}",
+    PageKind.CHAIN: "/go/chain-{}",
+    PageKind.LOOP: "/go/loop-{}",
+    PageKind.FORBIDDEN: "/members/entry-{}.html",
+    PageKind.MISSING: "/lost/page-{}.html",
+    PageKind.GONE: "/old/page-{}.html",
+    PageKind.FAILING: "/broken/page-{}.html",
+    PageKind.LIMITED: "/busy/limited-{}.html",
+    PageKind.UNAVAILABLE: "/busy/unavailable-{}.html",
+    PageKind.RECOVERING: "/busy/recovering-{}.html",
+    PageKind.SLOW: "/slow/page-{}.html",
+    PageKind.IMAGE: "/images/photo-{}.png",
+    PageKind.DOCUMENT: "/papers/paper-{}.pdf",
+    PageKind.TEXT: "/texts/note-{}.txt",
+    PageKind.ENDLESS: "/hostile/endless-{}.html",
+    PageKind.ENDLESS_HEADERS: "/hostile/headers-{}.html",
+    PageKind.SILENT: "/hostile/silent-{}.html",
+    PageKind.TOO_SHORT: "/hostile/short-{}.html",
+    PageKind.TOO_LONG: "/hostile/long-{}.html",
+    PageKind.RESET: "/hostile/reset-{}.html",
+    PageKind.BOMB: "/hostile/bomb-{}.html",
 }
 
 
-def closed_section(host: Host) -> str:
+def closed_section(host: DemoHost) -> str:
     return CLOSED_SECTIONS[host.number % len(CLOSED_SECTIONS)]
 
 
-def path_of(seed: int, host: Host, number: int) -> str:
+def path_of(seed: int, host: DemoHost, number: int) -> str:
     """The path of a resource, as the URL standard writes it."""
     if number < host.layout.pages:
         return _page_path(mixed(seed, host.number, number), number) if number else "/"
@@ -67,9 +67,9 @@ def path_of(seed: int, host: Host, number: int) -> str:
     if kind in _FIXED:
         return _FIXED[kind].format(number)
     bits = mixed(seed, host.number, number)
-    if kind is Kind.ORPHAN:
+    if kind is PageKind.ORPHAN:
         return _page_path(bits, number)
-    slug = _SLUGS[bits % len(_SLUGS)] if kind is Kind.CLOSED else "open"
+    slug = _SLUGS[bits % len(_SLUGS)] if kind is PageKind.CLOSED else "open"
     return f"/{closed_section(host)}/{slug}-{number}.html"
 
 
@@ -79,7 +79,7 @@ def _page_path(bits: int, number: int) -> str:
     return f"/{SECTIONS[(bits >> 8) % len(SECTIONS)]}/{year}{slug}-{number}{ending}"
 
 
-def number_of(seed: int, host: Host, path: str) -> int | None:
+def number_of(seed: int, host: DemoHost, path: str) -> int | None:
     """Which resource has this path; None when there is none."""
     if path == "/":
         return 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from weft.demo.web.definition.dice import Dice
-from weft.demo.web.definition.hosts import Host, Hosts
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.hosts import DemoHost, Hosts
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.links import Linker
 from weft.demo.web.definition.paths import path_of
 from weft.demo.web.definition.plan import WebPlan
@@ -23,19 +23,19 @@ class Redirect(NamedTuple):
     url: str
 
 
-def redirect_of(plan: WebPlan, hosts: Hosts, linker: Linker, host: Host, number: int, hop: int) -> Redirect | None:
+def redirect_of(plan: WebPlan, hosts: Hosts, linker: Linker, host: DemoHost, number: int, hop: int) -> Redirect | None:
     """What resource `number` answers at `hop` (0 is its own path); None where there is no such hop."""
     kind = host.layout.kind(number)
     dice = Dice(plan.seed, "redirect", host.number, number, hop)
     status, is_absolute = dice.pick(_STATUSES), dice.chance(0.5)
     own = path_of(plan.seed, host, number)
-    if kind is Kind.LOOP and hop <= 1:
+    if kind is PageKind.LOOP and hop <= 1:
         path = own if hop else f"{own}/1"
-    elif kind is Kind.CHAIN and hop < _hops(plan, host, number):
+    elif kind is PageKind.CHAIN and hop < _hops(plan, host, number):
         path = f"{own}/{hop + 1}"
-    elif hop and (kind is not Kind.CHAIN or hop > _hops(plan, host, number)):
+    elif hop and (kind is not PageKind.CHAIN or hop > _hops(plan, host, number)):
         return None
-    elif kind is Kind.MOVED_AWAY:
+    elif kind is PageKind.MOVED_AWAY:
         to = hosts.numbered(dice.below(len(hosts)))
         url = linker.url(to, dice.zipf(to.layout.pages))
         return Redirect(status, url, url)
@@ -45,5 +45,5 @@ def redirect_of(plan: WebPlan, hosts: Hosts, linker: Linker, host: Host, number:
     return Redirect(status, url if is_absolute else path, url)
 
 
-def _hops(plan: WebPlan, host: Host, number: int) -> int:
+def _hops(plan: WebPlan, host: DemoHost, number: int) -> int:
     return Dice(plan.seed, "hops", host.number, number).between(1, _MOST_HOPS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from weft.demo.web.definition.hosts import Host
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.hosts import DemoHost
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.paths import hop_of, number_of
 from weft.demo.web.definition.traits import Traits
 
@@ -19,12 +19,12 @@ _DEEP: Final = re.compile(r"/deep/(?:[a-z]+/)*")
 class Resource(NamedTuple):
     """`number` is the resource's number, -1 where the kind has none; `hop` the step within a chain of redirects."""
 
-    kind: Kind
+    kind: PageKind
     number: int = -1
     hop: int = 0
 
 
-def find(seed: int, host: Host, traits: Traits, path: str) -> Resource:
+def find(seed: int, host: DemoHost, traits: Traits, path: str) -> Resource:
     if ";" in path:
         path = _SESSION.sub("", path)
     start, hop = hop_of(path)
@@ -32,12 +32,12 @@ def find(seed: int, host: Host, traits: Traits, path: str) -> Resource:
     if number is not None:
         return Resource(host.layout.kind(number), number, hop)
     if _SITEMAP.fullmatch(path) and traits.has_sitemap:
-        return Resource(Kind.SITEMAP)
+        return Resource(PageKind.SITEMAP)
     if traits.has_calendar and _CALENDAR.fullmatch(path):
-        return Resource(Kind.CALENDAR)
+        return Resource(PageKind.CALENDAR)
     if traits.has_deep_trap and _DEEP.fullmatch(path):
-        return Resource(Kind.DEEP)
-    return Resource(Kind.STYLE if path == "/style.css" else Kind.UNKNOWN)
+        return Resource(PageKind.DEEP)
+    return Resource(PageKind.STYLE if path == "/style.css" else PageKind.UNKNOWN)
 
 
 def sitemap_part(path: str) -> int | None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from weft.demo.web.definition.dice import Dice
-from weft.demo.web.definition.hosts import Host
+from weft.demo.web.definition.hosts import DemoHost
 from weft.demo.web.definition.links import Linker
 from weft.demo.web.definition.paths import closed_section
 from weft.demo.web.definition.plan import WebPlan
@@ -60,7 +60,7 @@ def verdict_of(traits: Traits) -> Verdict:
     return Verdict.ALL_CLOSED if traits.is_down else _VERDICTS.get(traits.robots, Verdict.RULES)
 
 
-def rules_of(host: Host, traits: Traits, linker: Linker) -> RobotsRules:
+def rules_of(host: DemoHost, traits: Traits, linker: Linker) -> RobotsRules:
     section = f"/{closed_section(host)}/"
     return RobotsRules(
         closed=((section,) if traits.has_closed else ()) + traits.closed_paths,
@@ -78,7 +78,7 @@ class RobotsHop:
     leads_to: str | None
 
 
-def robots_hop(plan: WebPlan, host: Host, traits: Traits, path: str, linker: Linker) -> RobotsHop | None:
+def robots_hop(plan: WebPlan, host: DemoHost, traits: Traits, path: str, linker: Linker) -> RobotsHop | None:
     """What a path of `host` has to do with robots.txt: its own, or that of the host that lends its rules here."""
     if path == PATH:
         return RobotsHop(host.number, _first_hop(plan, host, traits, linker))
@@ -102,7 +102,7 @@ def lender_of(plan: WebPlan, number: int) -> int:
     return (number + 1) % plan.hosts
 
 
-def _first_hop(plan: WebPlan, host: Host, traits: Traits, linker: Linker) -> str | None:
+def _first_hop(plan: WebPlan, host: DemoHost, traits: Traits, linker: Linker) -> str | None:
     if traits.robots in (RobotsKind.MOVED, RobotsKind.CHAIN, RobotsKind.LONG_CHAIN):
         return linker.origin(host) + _OWN_HOP.format(1)
     if traits.robots is RobotsKind.AWAY:

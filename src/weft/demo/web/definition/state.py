@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from weft.demo.web.definition.hosts import Host
+from weft.demo.web.definition.hosts import DemoHost
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.qualities import Quality, quality_of
 from weft.demo.web.definition.traits import SWITCHABLE, Traits
@@ -53,22 +53,22 @@ class State:
         """The web's own time, in seconds since 1970."""
         return self._clock() + self._offset
 
-    def traits(self, host: Host) -> Traits:
+    def traits(self, host: DemoHost) -> Traits:
         return self._traits.get(host.number, host.traits)
 
-    def version(self, host: Host, number: int) -> int:
+    def version(self, host: DemoHost, number: int) -> int:
         """Rises with every change of the page."""
         told = self._versions.get((host.number, number), 0)
         every = self.quality(host.number, number).changes_every if self._moves_by_itself else 0.0
         return told + (self._periods(every) if every else 0)
 
-    def vanished(self, host: Host, number: int) -> int:
+    def vanished(self, host: DemoHost, number: int) -> int:
         """404 or 410 while the page is away, else 0."""
         told = self._vanished.get((host.number, number), 0)
         every = self.quality(host.number, number).vanishes_every if self._moves_by_itself else 0.0
         return told or (404 if every and self._periods(every) % 2 else 0)
 
-    def stands_until(self, host: Host, number: int) -> float:
+    def stands_until(self, host: DemoHost, number: int) -> float:
         """When the page changes or vanishes by itself next, in the web's time."""
         if not self._moves_by_itself:
             return float("inf")
@@ -76,7 +76,7 @@ class State:
         periods = (every for every in (quality.changes_every, quality.vanishes_every) if every)
         return min((self._plan.epoch + (self._periods(every) + 1) * every for every in periods), default=float("inf"))
 
-    def apply(self, change: Change, host: Host | None = None) -> None:
+    def apply(self, change: Change, host: DemoHost | None = None) -> None:
         """Make the change; raises UsageError for one that makes no sense."""
         key = (change.host, change.number)
         if change.do == "advance":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from weft.demo.web.definition.hosts import Host, Hosts
+from weft.demo.web.definition.hosts import DemoHost, Hosts
 from weft.demo.web.definition.links import Linker
 from weft.demo.web.definition.paths import number_of
 from weft.demo.web.definition.plan import WebPlan
@@ -24,14 +24,14 @@ class World:
     linker: Linker
     language: Language
 
-    def all_hosts(self) -> Iterator[Host]:
+    def all_hosts(self) -> Iterator[DemoHost]:
         return map(self.hosts.numbered, range(self.plan.hosts))
 
     def url(self, host: int, number: int = 0) -> str:
         """The URL of a resource."""
         return self.linker.url(self.hosts.numbered(host), number)
 
-    def place(self, url: str) -> tuple[Host, int]:
+    def place(self, url: str) -> tuple[DemoHost, int]:
         """Which host and resource a URL means; raises UsageError when it is none of this web."""
         parts = urlsplit(url)
         host = self.hosts.named(parts.hostname or "")

@@ -12,13 +12,13 @@ from typing import Final, Protocol
 
 import msgspec
 
-from weft.demo.web.answering.responses import Site
+from weft.demo.web.answering.responses import DemoSite
 from weft.demo.web.answering.web import extra_sites
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.state import Change
 from weft.demo.web.definition.world import World, make_world
 from weft.demo.web.judge.limits import Limits
-from weft.demo.web.judge.manners import Cookies, Refetch, RightAddress, Scope, UserAgent
+from weft.demo.web.judge.manners import Cookies, RateScope, Refetch, RightAddress, UserAgent
 from weft.demo.web.judge.obedience import CrawlDelay, Disallowed, RobotsFirst, RobotsFresh
 from weft.demo.web.judge.rates import Concurrency, HostGap, IpRate, RetryAfter, host_of, ip_of
 from weft.demo.web.judge.robots_memory import RobotsMemory
@@ -30,7 +30,7 @@ SORT_MEMORY: Final = 128 << 20
 _START: Final = struct.Struct(">d")
 
 
-class Rule(Protocol):
+class JudgeRule(Protocol):
     def look(self, line: RequestLine) -> str | None:
         """What is wrong with a request; called once for each, in the order of their starts."""
         ...
@@ -146,7 +146,7 @@ class _Court:
         )
 
 
-def _rules(world: World, extra: Mapping[str, Site], memory: RobotsMemory, limits: Limits) -> dict[str, Rule]:
+def _rules(world: World, extra: Mapping[str, DemoSite], memory: RobotsMemory, limits: Limits) -> dict[str, JudgeRule]:
     return {
         "host_concurrency": Concurrency(limits.host_concurrent, limits.tolerance, host_of),
         "ip_concurrency": Concurrency(limits.ip_concurrent, limits.tolerance, ip_of),
@@ -160,7 +160,7 @@ def _rules(world: World, extra: Mapping[str, Site], memory: RobotsMemory, limits
         "refetch": Refetch(limits),
         "cookie": Cookies(),
         "user_agent": UserAgent(limits),
-        "scope": Scope(limits),
+        "scope": RateScope(limits),
         "address": RightAddress(world, extra),
     }
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from xxhash import xxh3_64_intdigest
 
-from weft.demo.web.answering.responses import Site
+from weft.demo.web.answering.responses import DemoSite
 from weft.demo.web.definition.world import World
 from weft.demo.web.judge.limits import Limits
 from weft.demo.web.judge.robots_memory import is_robots
@@ -31,7 +31,7 @@ class UserAgent:
         return f"User-Agent is {line.agent!r}; expected {self._expected or 'one'!r}"
 
 
-class Scope:
+class RateScope:
     """Only hosts that were asked for; robots.txt may lead elsewhere."""
 
     def __init__(self, limits: Limits) -> None:
@@ -46,7 +46,7 @@ class Scope:
 class RightAddress:
     """A host is asked at its own address."""
 
-    def __init__(self, world: World, extra: Mapping[str, Site]) -> None:
+    def __init__(self, world: World, extra: Mapping[str, DemoSite]) -> None:
         self._world, self._extra = world, extra
 
     def look(self, line: RequestLine) -> str | None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from weft.demo.web.answering.responses import Site
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.answering.responses import DemoSite
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.robots import PATH, RobotsRules, Verdict, robots_hop, rules_of
 from weft.demo.web.definition.world import World
 from weft.demo.web.log import RequestLine
@@ -36,7 +36,7 @@ class Standing(NamedTuple):
 
 
 def is_robots(line: RequestLine) -> bool:
-    return line.kind == Kind.ROBOTS or path_of(line) == PATH
+    return line.kind == PageKind.ROBOTS or path_of(line) == PATH
 
 
 def path_of(line: RequestLine) -> str:
@@ -46,7 +46,7 @@ def path_of(line: RequestLine) -> str:
 class RobotsMemory:
     """Is told of requests in the order of their start; `world` has the state of that moment."""
 
-    def __init__(self, world: World, extra: Mapping[str, Site], tolerance: float) -> None:
+    def __init__(self, world: World, extra: Mapping[str, DemoSite], tolerance: float) -> None:
         self._world, self._extra, self._tolerance = world, extra, tolerance
         self._fetches: dict[Place, list[_Fetch]] = {}
         self._asked: tuple[RequestLine, Standing | None] | None = None
@@ -98,7 +98,7 @@ class RobotsMemory:
         world, host = self._world, self._world.hosts.named(line.host)
         if host is None:
             return None
-        if line.kind == Kind.TO_SECURE:
+        if line.kind == PageKind.TO_SECURE:
             return line.host, world.plan.tls_port, path_of(line)
         hop = robots_hop(world.plan, host, world.state.traits(host), path_of(line), world.linker)
         if hop is None or hop.leads_to is None:

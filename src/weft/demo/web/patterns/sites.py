@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from weft.demo.web.answering.responses import Request, Response, whole
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.answering.responses import DemoRequest, DemoResponse, whole
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.robots import PATH, RobotsRules
 from weft.demo.web.patterns.catalogue import PATTERNS
@@ -26,14 +26,14 @@ class PatternSite:
         self._server, self._visits = pattern.server(seed), 0
         self.name, self.address = pattern.host, address
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: DemoRequest) -> DemoResponse:
         if request.path == PATH:
-            return whole(Kind.ROBOTS, 200, [_TEXT], b"User-agent: *\nAllow: /\n")
+            return whole(PageKind.ROBOTS, 200, [_TEXT], b"User-agent: *\nAllow: /\n")
         self._visits += 1
         answer = self._server(*split_target(request.target), self._visits)
         if answer.location:
-            return whole(Kind.MOVED, answer.status, [_HTML, ("Location", answer.location)], b"")
-        kind = Kind.PAGE if answer.status == 200 else Kind.MISSING
+            return whole(PageKind.MOVED, answer.status, [_HTML, ("Location", answer.location)], b"")
+        kind = PageKind.PAGE if answer.status == 200 else PageKind.MISSING
         return whole(kind, answer.status, [_HTML], html_of(answer))
 
 

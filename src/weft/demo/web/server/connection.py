@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from email.utils import formatdate
 from typing import Final, Protocol, cast
 
-from weft.demo.web.answering.responses import STATUS_LINES, Ending, Piece, Request, Response, whole
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.answering.responses import STATUS_LINES, DemoRequest, DemoResponse, Ending, Piece, whole
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.log import RequestLine
 from weft.demo.web.server.parsing import MOST_HEAD, BadRequest, Head, read_head
 from weft.demo.web.server.sending import Sending, reset
@@ -28,7 +28,7 @@ class Door(Protocol):
         """A number for a new connection."""
         ...
 
-    def answer(self, request: Request) -> Response: ...
+    def answer(self, request: DemoRequest) -> DemoResponse: ...
 
     def record(self, line: RequestLine) -> None: ...
 
@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
                 return
             self._answer(*request)
 
-    def _next_request(self) -> tuple[Request, bool] | None:
+    def _next_request(self) -> tuple[DemoRequest, bool] | None:
         """The next request and whether the connection is kept, once it has come whole."""
         end = self._buffer.find(b"\r\n\r\n")
         try:
@@ -79,10 +79,10 @@ class Connection(asyncio.Protocol):
         body, self._buffer = self._buffer[body_at:body_end], self._buffer[body_end:]
         return self._request(head, body), head.is_kept
 
-    def _request(self, head: Head, body: bytes) -> Request:
-        return Request(head.method, head.host, head.target, head.headers, self._door.is_secure, body)
+    def _request(self, head: Head, body: bytes) -> DemoRequest:
+        return DemoRequest(head.method, head.host, head.target, head.headers, self._door.is_secure, body)
 
-    def _answer(self, request: Request, is_kept: bool) -> None:
+    def _answer(self, request: DemoRequest, is_kept: bool) -> None:
         exchange = _Exchange(self, self._door, request)
         response = self._door.answer(request)
         if response.pieces is None:
@@ -90,7 +90,7 @@ class Connection(asyncio.Protocol):
         else:
             self._send(exchange, response, response.pieces(), response.ending if is_kept else _closing(response.ending))
 
-    def _send_whole(self, exchange: _Exchange, request: Request, response: Response, is_kept: bool) -> None:
+    def _send_whole(self, exchange: _Exchange, request: DemoRequest, response: DemoResponse, is_kept: bool) -> None:
         rest = response.rest if request.method != "HEAD" else response.rest[: response.body_at]
         begin = STATUS_LINES[response.status] + date_line() + (b"" if is_kept else b"Connection: close\r\n")
         if len(rest) > _AT_ONCE:
@@ -100,7 +100,7 @@ class Connection(asyncio.Protocol):
         self.transport.write(begin + rest)
         self._finish(exchange, response, len(begin) + len(rest), Ending.KEEP if is_kept else Ending.CLOSE)
 
-    def _send(self, exchange: _Exchange, response: Response, pieces: Iterator[Piece], ending: Ending) -> None:
+    def _send(self, exchange: _Exchange, response: DemoResponse, pieces: Iterator[Piece], ending: Ending) -> None:
         def on_end() -> None:
             self._current = None
             exchange.end = sending.last_write
@@ -112,7 +112,7 @@ class Connection(asyncio.Protocol):
         exchange.sending, exchange.response = sending, response
         sending.go_on()
 
-    def _finish(self, exchange: _Exchange, response: Response, sent: int, ending: Ending) -> None:
+    def _finish(self, exchange: _Exchange, response: DemoResponse, sent: int, ending: Ending) -> None:
         if ending is Ending.RESET:
             reset(self.transport)
         elif ending is Ending.CLOSE:
@@ -121,12 +121,12 @@ class Connection(asyncio.Protocol):
         self.touched = exchange.end
 
     def _refuse(self, status: int) -> None:
-        answer = whole(Kind.BAD_REQUEST, status, [("Content-Type", "text/plain")], b"This is no request.\n")
+        answer = whole(PageKind.BAD_REQUEST, status, [("Content-Type", "text/plain")], b"This is no request.\n")
         self._answer_with(answer)
 
-    def _answer_with(self, answer: Response) -> None:
-        exchange = _Exchange(self, self._door, Request("", "", "", {}, self._door.is_secure))
-        self._send_whole(exchange, Request("", "", "", {}), answer, is_kept=False)
+    def _answer_with(self, answer: DemoResponse) -> None:
+        exchange = _Exchange(self, self._door, DemoRequest("", "", "", {}, self._door.is_secure))
+        self._send_whole(exchange, DemoRequest("", "", "", {}), answer, is_kept=False)
 
     def pause_writing(self) -> None:
         self._is_paused = True
@@ -162,14 +162,14 @@ class _Exchange:
 
     __slots__ = ("at", "connection", "door", "end", "request", "response", "sending", "start")
 
-    def __init__(self, connection: Connection, door: Door, request: Request) -> None:
+    def __init__(self, connection: Connection, door: Door, request: DemoRequest) -> None:
         self.connection, self.door, self.request = connection, door, request
         self.start, self.at = time.monotonic(), time.time()
         self.end = self.start
         self.sending: Sending | None = None
-        self.response: Response | None = None
+        self.response: DemoResponse | None = None
 
-    def record(self, response: Response, sent: int, *, is_complete: bool) -> None:
+    def record(self, response: DemoResponse, sent: int, *, is_complete: bool) -> None:
         request, connection = self.request, self.connection
         line = RequestLine(
             connection=connection.number,

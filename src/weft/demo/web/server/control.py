@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from weft.demo.web.answering.responses import Request, Response, whole
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.answering.responses import DemoRequest, DemoResponse, whole
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.state import Change
 from weft.demo.web.definition.world import World
 from weft.errors import UsageError, WeftError
@@ -49,7 +49,7 @@ class ControlSite:
     def __init__(self, server: Controlled) -> None:
         self._server = server
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: DemoRequest) -> DemoResponse:
         # A web page that a browser shows must not be able to steer this.
         if request.method != "POST" or b"origin" in request.headers:
             return _answer(405, {"ok": False, "error": "expected POST, and not from a web page"})
@@ -87,5 +87,5 @@ def change_of(world: World, call: Call) -> Change:
     return change
 
 
-def _answer(status: int, said: dict[str, Any]) -> Response:
-    return replace(whole(Kind.UNKNOWN, status, _JSON, msgspec.json.encode(said)))
+def _answer(status: int, said: dict[str, Any]) -> DemoResponse:
+    return replace(whole(PageKind.UNKNOWN, status, _JSON, msgspec.json.encode(said)))

@@ -12,9 +12,9 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from weft.demo.web.answering.responses import Request, Response, whole
+from weft.demo.web.answering.responses import DemoRequest, DemoResponse, whole
 from weft.demo.web.answering.web import CACHE_BYTES, Web
-from weft.demo.web.definition.kinds import Kind
+from weft.demo.web.definition.kinds import PageKind
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.state import Change
 from weft.demo.web.definition.world import World
@@ -34,7 +34,7 @@ _IDLE: Final = 75.0
 class _Door:
     def __init__(
         self,
-        answer: Callable[[Request], Response],
+        answer: Callable[[DemoRequest], DemoResponse],
         record: Callable[[RequestLine], None],
         number: Callable[[], int],
         *,
@@ -79,13 +79,13 @@ class WebServer:
     def _door(self, *, is_secure: bool) -> _Door:
         return _Door(self._answer, self._record, self._numbers.__next__, is_secure=is_secure)
 
-    def _answer(self, request: Request) -> Response:
+    def _answer(self, request: DemoRequest) -> DemoResponse:
         try:
             return self._web.answer(request)
         except Exception:
             # A site may be anybody's; whatever it does, its request belongs in the log.
             log.exception("site failed host=%s target=%s", request.host, request.target)
-            return whole(Kind.UNKNOWN, 500, [("Content-Type", "text/plain")], b"This site has a fault.\n")
+            return whole(PageKind.UNKNOWN, 500, [("Content-Type", "text/plain")], b"This site has a fault.\n")
 
     def _make_authority(self) -> Authority:
         self._certificates = tempfile.TemporaryDirectory(prefix="weft-demo-ca-")
