@@ -115,7 +115,7 @@ def test_only_an_ordinary_file_is_replaced(tmp_path: Path, replace: bool) -> Non
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "directory").mkdir()
     for name in ("pipe", "directory"):
-        with pytest.raises(UsageError, match=f"{name}: this is no ordinary file"):
+        with pytest.raises(UsageError, match=f"{name}: not an ordinary file"):
             write(tmp_path / name, b"x", replace=replace)
     assert names(tmp_path) == ["directory", "pipe"]
 

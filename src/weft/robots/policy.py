@@ -49,4 +49,4 @@ def good_until(status: int, now: int, *, max_age: float | None = None, retry_aft
 
 
 def _milliseconds(seconds: float) -> int:
-    return round(min(seconds, LONGEST / 1000) * 1000)
+    return round(max(0.0, min(seconds, LONGEST / 1000)) * 1000)
