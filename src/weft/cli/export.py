@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.ask import milliseconds_of
 from weft.cli.export_progress import ExportProgress
 from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.questions import milliseconds_of
 from weft.cli.tables import amount
 from weft.errors import UsageError
 from weft.export.request import COMPRESSIONS, SUFFIXES, Direction, ExportRequest, Format, Subject
