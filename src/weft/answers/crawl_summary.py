@@ -79,7 +79,8 @@ def _problem(mgmt: OperatorCalls, scope: Scope, link: LinkFacts | None) -> str:
         return "" if link is not None and link.status else "not fetched yet"
     if link.error == FetchError.ROBOTS:
         return f"{_robots_problem(mgmt, link.url)} (robots)"
-    if link.state is LinkState.ERROR:
+    if link.error:
+        # Also where a response was archived: one that is too large is fetched and gives no page.
         return f"{FetchError.of(link.error).sentence} ({link.error})"
     if link.status < 300 or link.status == _NOT_MODIFIED:
         return ""

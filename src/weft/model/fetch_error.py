@@ -27,7 +27,8 @@ class Fault(Enum):
 class FetchError(StrEnum):
     """The class of an error, as results, link records and archive records store it.
 
-    A new member is all that a new class of error needs: waiting, replacing and explaining read its attributes.
+    Waiting, replacing, backing off and explaining read the attributes of a member. A new class is a new member, its row
+    in docs/errors.md, and whoever finds it.
     """
 
     fault: Fault
