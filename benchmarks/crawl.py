@@ -80,7 +80,7 @@ class Watch:
 def _role(words: list[str]) -> str:
     if "run" in words:
         return words[words.index("run") + 1]
-    return "parse workers" if any("worker" in word for word in words) else "supervisor"
+    return "parse workers" if any(word.endswith(("_process", ".worker")) for word in words) else "supervisor"
 
 
 def _below(root: int) -> list[int]:
