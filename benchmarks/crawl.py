@@ -28,7 +28,7 @@ from weft.demo.web.server.serving import Served, serving
 _TICK = os.sysconf("SC_CLK_TCK")
 _SETTLED = 3.0
 """Seconds after which a role has loaded what it needs."""
-_HURRY = {
+HURRY = {
     "WEFT_URLSERVER_REQ_HOST_PER_SEC": "1000.0",
     "WEFT_URLSERVER_REQ_HOST_CONCURRENT": "4",
     "WEFT_URLSERVER_REQ_IP_PER_SEC": "100000.0",
@@ -104,7 +104,7 @@ def crawl(served: Served, directory: Path) -> tuple[Watch, float, dict[str, obje
     home = directory / "home"
     home.mkdir()
     (home / "weft.toml").write_text(served.settings_text())
-    environment = {**os.environ, **_HURRY, "WEFT_HOME": str(home)}
+    environment = {**os.environ, **HURRY, "WEFT_HOME": str(home)}
     command = [sys.executable, "-m", "weft", "crawl", served.url(0), "--scope", "any"]
     began, watch = time.monotonic(), Watch()
     with (directory / "crawl.out").open("wb") as output:

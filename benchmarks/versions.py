@@ -1,9 +1,10 @@
-"""Two checkouts of weft over the same work, in turns: a whole crawl of a synthetic web, and an import of its pages.
+"""Two checkouts of weft over the same work, in turns: a crawl, an import of its pages, the link index alone.
 
     .venv/bin/python benchmarks/versions.py OLD_CHECKOUT [--rounds 3]
 
 Every checkout runs with its own `.venv` (`make setup`). Both crawl the same web at the same speed limits and must find
-the same pages; the digests of what they imported must be equal. CPU is of all processes that a command started.
+the same pages; the digests of what they imported must be equal. CPU is of all processes that a command started. The
+link index runs on one core, as in `weft bench linkindex`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from crawl import _HURRY
+from crawl import HURRY
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES
 from weft.demo.web.server.serving import Served, serving
@@ -42,7 +43,7 @@ class Run(NamedTuple):
 
 def weft(checkout: Path, home: Path, *arguments: str) -> tuple[str, float]:
     """Run a command of a checkout; gives its output and the CPU seconds of all its processes."""
-    environment = {**os.environ, **_HURRY, "WEFT_HOME": str(home)}
+    environment = {**os.environ, **HURRY, "WEFT_HOME": str(home)}
     environment.pop("PYTHONPATH", None)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
@@ -77,6 +78,15 @@ def load(checkout: Path, pages: Path, count: int, directory: Path) -> Run:
     return Run(count, cpu, digest.split()[0])
 
 
+def link_index(checkout: Path, pages: int, directory: Path) -> Run:
+    place = fresh(directory / "linkindex")
+    program = checkout / "benchmarks/linkindex.py"
+    command = [checkout / ".venv/bin/python", program, "--pages", str(pages), "--one", "incremental", place]
+    subprocess.run([str(part) for part in command], check=True, capture_output=True)
+    measured = json.loads((place / "incremental.json").read_bytes())
+    return Run(measured["pages"], measured["cpu"], "")
+
+
 def fresh(home: Path) -> Path:
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -106,10 +116,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
-    hosts, pages, repeat = (20, 20, 2) if options.quick else (100, 40, 5)
+    hosts, pages, repeat, linked = (20, 20, 2, 2000) if options.quick else (100, 40, 5, 20_000)
     directory = Path(tempfile.mkdtemp(prefix="weft-bench-"))
     plan = WebPlan(hosts=hosts, pages=pages, addresses=20, profile=PROFILES["plain"])
-    found: dict[str, list[tuple[Run, Run]]] = {"old": [], "new": []}
+    found: dict[str, list[tuple[Run, ...]]] = {"old": [], "new": []}
     try:
         with serving(plan) as served:
             count = write_pages(served, directory / "pages.jsonl", repeat)
@@ -118,21 +128,23 @@ def main() -> None:
                     runs = (
                         crawl(checkout, served, directory),
                         load(checkout, directory / "pages.jsonl", count, directory),
+                        link_index(checkout, linked, directory),
                     )
                     found[name].append(runs)
-                    print(f"round {number + 1} {name}: {runs[0].each:.2f} ms, {runs[1].each:.2f} ms", file=sys.stderr)
+                    told = ", ".join(f"{run.each:.3f} ms" for run in runs)
+                    print(f"round {number + 1} {name}: {told}", file=sys.stderr)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     report(found)
 
 
-def report(found: dict[str, list[tuple[Run, Run]]]) -> None:
+def report(found: dict[str, list[tuple[Run, ...]]]) -> None:
     print("| CPU ms a page, all processes, median | pages | old | new | new / old |\n|---|---|---|---|---|")
-    for row, name in enumerate(("whole crawl", "import, incremental")):
+    for row, name in enumerate(("whole crawl", "import, incremental", "link index alone, 40 links a page")):
         old, new = (statistics.median(runs[row].each for runs in found[which]) for which in ("old", "new"))
         sizes = {runs[row].pages for which in found.values() for runs in which}
         print(
-            f"| {name} | {', '.join(f'{size:,}' for size in sorted(sizes))} | {old:.2f} | {new:.2f} | {new / old:.2f} |"
+            f"| {name} | {', '.join(f'{size:,}' for size in sorted(sizes))} | {old:.3f} | {new:.3f} | {new / old:.2f} |"
         )
     digests = {runs[1].digest for which in found.values() for runs in which}
     print(f"\ndigests of the imports: {'all equal' if len(digests) == 1 else 'THEY DIFFER'}")

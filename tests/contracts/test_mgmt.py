@@ -746,7 +746,7 @@ def test_every_call_of_a_zombie_is_refused_and_changes_nothing(engine: Engine, m
         lambda: mgmt.heartbeat(crawler),
         lambda: mgmt.tell(crawler, NodeState.ONLINE),
     ):
-        with pytest.raises(LeaseLost, match=r"node 10\.10\.127\.100:5000: its lease of epoch 1 has ended"):
+        with pytest.raises(LeaseLost, match=r"node 10\.10\.127\.100:5000: its lease \(epoch 1\) has expired"):
             call()
     mgmt.tell(crawler, NodeState.OFFLINE)  # it may always go
     assert mgmt.report([archived(one)]) == [False]

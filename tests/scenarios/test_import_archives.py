@@ -268,7 +268,7 @@ def test_many_skipped_records_are_listed_up_to_a_hundred(tmp_path: Path) -> None
     run = weft("import", "a.warc", cwd=tmp_path)
     assert run.stderr.count("skipped a.warc: record ") == 100
     assert "skipped 30 more records" in run.stderr
-    assert run.stdout.startswith("0 pages: ")
+    assert run.stdout.startswith("Imported 0 pages: ")
     assert "130 records skipped (130 not HTTP)" in run.stdout
 
 
