@@ -73,7 +73,7 @@ class Crawl:
             return subprocess.Popen(self._command, env=clean, stdout=output, stderr=output)
 
     def is_over(self) -> bool:
-        """Whether it ended by itself. One that was killed is begun again, and one that met the roles of a killed one."""
+        """Whether it ended by itself. One that was killed, or met the roles of a killed one, is begun again."""
         code = self.process.poll()
         if code is None:
             return False
