@@ -33,9 +33,11 @@ def run(invocation: Invocation) -> None:
     from weft.mgmt.open import open_mgmt
     from weft.roles.listener import open_listener
     from weft.roles.log_output import begin_logging
+    from weft.roles.run_token import with_run_token
     from weft.roles.stop import run_role
 
-    settings, home = invocation.load().settings, invocation.home.require()
+    home = invocation.home.require()
+    settings = with_run_token(invocation.load().settings, home.path)
     begin_logging()
     address = host_and_port(settings.spider.listen, settings.urlserver.spider_port)
     with open_listener("spider.listen", *address, settings.spider.token) as listener:

@@ -38,10 +38,12 @@ def run(invocation: Invocation) -> None:
     from weft.mgmt.open import open_mgmt
     from weft.roles.listener import open_listener
     from weft.roles.log_output import begin_logging
+    from weft.roles.run_token import with_run_token
     from weft.roles.status_file import forget_status
     from weft.roles.stop import run_role
 
-    settings, home = invocation.load().settings, invocation.home.require()
+    home = invocation.home.require()
+    settings = with_run_token(invocation.load().settings, home.path)
     begin_logging()
     # The loop must not wait for the thread that talks to the control plane: a host asked late is a host kept idle.
     sys.setswitchinterval(0.0005)

@@ -24,7 +24,7 @@ from weft.spider.front_desk import DeskOptions, FrontDesk
 from weft.spider.gate import Gate, watch_disk
 from weft.spider.orders import FetchOrder, Stage
 from weft.spider.recorder import Recorder, RecorderOptions
-from weft.spider.request_builder import RequestBuilder, SiteRefused
+from weft.spider.request_builder import RequestBuilder, RequestRefused
 from weft.spider.response_reader import FetchRecord, ResponseReader, failed
 
 log = logging.getLogger(__name__)
@@ -159,9 +159,9 @@ class Spider:
         started = self._clock.now()
         try:
             request = self.resources.requests.build(order.ip, details)
-        except SiteRefused as error:
-            log.warning("site settings refused url=%s reason=%s", order.url, error)
-            self._record(order, failed(details, FetchError.BAD_SITE, started, started))
+        except RequestRefused as error:
+            log.warning("fetch refused url=%s class=%s reason=%s", order.url, error.error, error)
+            self._record(order, failed(details, error.error, started, started))
             return
         try:
             order.fetch = self._fetcher.start(request, partial(self._ended, order, details, request, started))
