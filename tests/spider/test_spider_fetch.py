@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
+from support.certificates import Authority
 from support.running_spider import fast_settings, running_spider
-from support.webservers import ok, web_server
+from support.webservers import ok, tunnel, web_server
 from weft.archive.body_decoding import DecodeLimits
 from weft.mgmt.values import Address, LinkState
 from weft.model.fetch_error import Fault, FetchError
@@ -340,5 +341,22 @@ def test_a_site_is_asked_through_its_proxy(tmp_path):
             result = await running.fetch("http://intranet.test/x", ip="192.0.2.1")
             assert running.record(result).body == b"through the proxy"
             assert result.error == ""
+
+    asyncio.run(scenario())
+
+
+def test_what_a_proxy_says_of_its_tunnel_is_not_the_response(tmp_path):
+    authority = Authority(tmp_path)
+
+    async def scenario():
+        settings = fast_settings(spider__ca_file=str(authority.file))
+        async with web_server(authority.server("a.test")) as web, running_spider(tmp_path, settings) as running:
+            async with tunnel(b"HTTP/1.1 200 Connection established\r\nX-Proxy: 1\r\n\r\n", web.port) as proxy:
+                with_site(running, web, proxy=proxy)
+                web.answers("/x", ok(b"not here", b"X-Server: 1", status=b"404 Not Found"))
+                result = await running.fetch(web.url("/x"))
+            record = running.record(result)
+            assert (result.status, record.status, record.body) == (404, 404, b"not here")
+            assert (record.head.get("x-server"), record.head.get("x-proxy")) == ("1", "")
 
     asyncio.run(scenario())

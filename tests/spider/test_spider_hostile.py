@@ -56,6 +56,86 @@ def test_what_is_no_whole_http_response_is_an_error(tmp_path, answer, expected):
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "HTTP/1.1 2000 OK",
+        "HTTP/1.1 200OK",
+        "HTTP/1.1 20",
+        "HTTP/1.1 -1",
+        "HTTP/1.1 099 Early",
+        "HTTP/1.1 101 Switching Protocols",
+        "HTTP/1.1 199 Early",
+        "HTTP/1.1 600 Late",
+        "HTTP/1.1 999 Late",
+        "HTTP/1.1\t200 OK",
+        "http/1.1 200 OK",
+        "HTTP/1.1 1000 Continue\r\n\r\nHTTP/1.1 200 OK",
+    ],
+)
+def test_a_status_that_no_response_can_have_is_an_error(tmp_path, line):
+    answer = line.encode() + b"\r\nContent-Length: 5\r\n\r\nhello"
+    result, _ = asyncio.run(end_of(tmp_path, "/", None, answer, close=True))
+    assert (result.error, result.status, result.position) == ("bad_http", 0, None)
+
+
+def test_a_record_begins_with_the_final_head(tmp_path):
+    interim = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102\r\n\r\n"
+    final = HEAD + b"Content-Length: 5\r\n\r\nhello"
+    result, record = asyncio.run(end_of(tmp_path, "/", None, interim + final))
+    assert (result.status, record.head.fields, record.body) == (200, (("content-length", "5"),), b"hello")
+    (file,) = (tmp_path / "warc").glob("*.warc.gz")
+    archived = gzip.decompress(file.read_bytes())
+    assert b"\r\n\r\n" + final in archived
+    assert b"Early Hints" not in archived
+
+
+def test_what_follows_the_last_chunk_is_not_archived(tmp_path):
+    body = b"5\r\nhello\r\n0\r\nX-Trailer: 1\r\n\r\n"
+    answer = HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + body
+    _, record = asyncio.run(end_of(tmp_path, "/", None, answer + HEAD + b"Content-Length: 4\r\n\r\nevil"))
+    assert record.body == b"hello"
+    (file,) = (tmp_path / "warc").glob("*.warc.gz")
+    archived = gzip.decompress(file.read_bytes())
+    assert answer + b"\r\n\r\n" in archived
+    assert b"evil" not in archived
+
+
+def test_a_long_chunk_extension_hides_nothing(tmp_path):
+    body = b"5;" + b"x" * 100_000 + b"\r\nhello\r\n0\r\n\r\n"
+    result, record = asyncio.run(end_of(tmp_path, "/", None, HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + body))
+    assert (result.error, result.size, record.body) == ("", 5, b"hello")
+
+
+def test_a_chunk_extension_without_end_is_cut_off(tmp_path):
+    async def forever(_, writer):
+        writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n5;")
+        while True:
+            writer.write(b"x" * 10_000)
+            await writer.drain()
+
+    result = asyncio.run(one(tmp_path, forever, fast_settings(spider__max_body=100_000)))
+    assert result.error == "too_large"
+
+
+def test_trailers_without_end_are_cut_off(tmp_path):
+    async def forever(_, writer):
+        writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n")
+        while True:
+            writer.write(b"X-Trailer: and more\r\n" * 100)
+            await writer.drain()
+
+    result = asyncio.run(one(tmp_path, forever, fast_settings(spider__max_body=1_000_000)))
+    assert result.error in ("header_too_large", "too_large")
+
+
+@pytest.mark.parametrize("coding", ["gzip, chunked", "xchunked", "chunked, gzip"])
+def test_a_transfer_coding_that_nobody_asked_for_is_an_error(tmp_path, coding):
+    answer = HEAD + f"Transfer-Encoding: {coding}\r\n\r\n".encode() + b"5\r\nhello\r\n0\r\n\r\n"
+    result, _ = asyncio.run(end_of(tmp_path, "/", None, answer, close=True))
+    assert result.error in ("bad_encoding", "bad_http")
+
+
+@pytest.mark.parametrize(
     "answer",
     [
         HEAD + b"Content-Length: 5\r\n\r\nhello, and more than was promised",

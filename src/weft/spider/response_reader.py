@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from mmap import mmap
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 import ada_url
 
 from weft.archive.body_decoding import BodyRefused, DecodeLimits, decode_beginning, decoded_size
-from weft.archive.http_message import HttpHead, parse_head, payload_of, text_of
+from weft.archive.http_message import HttpHead, parse_head, split_chunked, text_of
 from weft.archive.warc_records import Exchange
 from weft.mgmt.values import Details, LinkKind, Result
 from weft.model.fetch_error import FetchError
@@ -19,6 +19,10 @@ from weft.spider.fetching import Request, Response
 
 LONGEST_WAIT: Final = 30 * 24 * 3600 * 1000
 """A Retry-After beyond it is a mistake or a joke."""
+
+FIRST_STATUS: Final = 200
+"""Of a final response; interim ones are not kept."""
+LAST_STATUS: Final = 599
 
 _SECONDS: Final = re.compile(r"\d{1,12}")
 _LONGEST_FIELD: Final = 2048
@@ -45,7 +49,10 @@ class ResponseReader:
         if response.error not in (None, FetchError.TOO_LARGE):
             return failed(details, response.error, started, ended)
         head = parse_head(response.head)
-        size, error, body = self._content(head, response, details.kind is LinkKind.ROBOTS)
+        if not FIRST_STATUS <= head.status <= LAST_STATUS:
+            return failed(details, FetchError.BAD_HTTP, started, ended)
+        payload, response = _framed(head, response)
+        size, error, body = self._content(head, payload, response.error, details.kind is LinkKind.ROBOTS)
         result = Result(
             doc_id=details.doc_id,
             claim=details.claim,
@@ -63,15 +70,18 @@ class ResponseReader:
         )
         return FetchRecord(result, self._exchange(request, response, head, error, started))
 
-    def _content(self, head: HttpHead, response: Response, is_robots: bool) -> tuple[int, str, bytes]:
+    def _content(
+        self, head: HttpHead, payload: bytes | mmap, error: FetchError | None, is_robots: bool
+    ) -> tuple[int, str, bytes]:
         """Size after decoding, class of what is wrong with it, and the body where it is wanted."""
-        payload: bytes | mmap = payload_of(head, response.body)
         try:
+            if head.transfer_codings - {"chunked"}:
+                raise BodyRefused(FetchError.BAD_ENCODING, "it has a transfer coding that nobody asked for")
             if is_robots and 200 <= head.status < 300:
                 body = decode_beginning(payload, head.content_encoding, self.robots_bytes)
                 return len(body), "", body
-            if response.error is not None:
-                return len(payload), str(response.error), b""
+            if error is not None:
+                return len(payload), str(error), b""
             return decoded_size(payload, head.content_encoding, self.limits), "", b""
         except BodyRefused as refused:
             return len(payload), str(refused.reason), b""
@@ -90,6 +100,14 @@ class ResponseReader:
             truncated="length" if response.is_cut else "",
             notes=(("refused", error),) if error else (),
         )
+
+
+def _framed(head: HttpHead, response: Response) -> tuple[bytes | mmap, Response]:
+    """The payload without its transfer coding, and the response without what libcurl hands on behind its end."""
+    if not head.is_chunked:
+        return response.body, response
+    payload, end = split_chunked(response.body)
+    return payload, response if end == len(response.body) else replace(response, body=response.body[:end])
 
 
 def failed(details: Details, error: FetchError, started: int, ended: int) -> FetchRecord:
