@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from weft.errors import WeftError
+from weft.roles.connection_limit import ConnectionLimit
 from weft.roles.stop import StopRequest, first_of
 from weft.spider.records_http import RecordsProtocol
 from weft.spider.service import Spider
@@ -47,11 +48,11 @@ async def serve(
 ) -> None:
     """Serve until asked to stop, by a person or the control plane; raises ResultsLeft."""
     loop, keeper = asyncio.get_running_loop(), spider.resources.keeper
-    readers = ThreadPoolExecutor(2, "weft-records")
+    readers, limit = ThreadPoolExecutor(2, "weft-records"), ConnectionLimit()
 
     def connect() -> UrlServerConnection:
-        records = partial(RecordsProtocol, access.archive, access.token, readers)
-        return UrlServerConnection(spider.desk, access.token, records)
+        records = partial(RecordsProtocol, access.archive, access.token, limit, readers)
+        return UrlServerConnection(spider.desk, access.token, limit, records)
 
     await keeper.register()
     server = await loop.create_server(connect, sock=listener)
