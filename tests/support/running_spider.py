@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.archive.cdxj import RecordPosition
 from weft.archive.record_reader import ArchivedResponse, read_record
-from weft.cli.run_spider import make_fetcher, make_options, make_resources, share_open_files
+from weft.cli.run_spider import make_fetcher, make_options, make_resources, open_files
 from weft.config import Settings
 from weft.config.settings import settings_with
 from weft.mgmt.memory import MemoryMgmt
@@ -157,7 +157,7 @@ async def running_spider(
     settings, links = settings or fast_settings(), links or Links()
     archive = home / "warc"
     node = "127.0.0.1:7070"
-    concurrent, connections = share_open_files(settings)
+    concurrent, connections = open_files(settings)
     if fetcher is None:
         fetcher = make_fetcher(settings, archive, connections)
     resources = make_resources(settings, archive, links.mgmt, node, fetcher)

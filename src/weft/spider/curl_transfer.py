@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import pycurl  # type: ignore[import-untyped]
 
 from weft.model.fetch_error import FetchError
+from weft.roles.open_files import has_run_out, socket_problem
 from weft.spider.curl_errors import error_of
 from weft.spider.fetching import FetchId, FetchLimits, Request, Response
 from weft.spider.kept_connections import KeptConnections
@@ -42,6 +43,13 @@ class OpenedSocket:
 
     def __init__(self, number: int) -> None:
         self._number = number
+
+    @classmethod
+    def open(cls, address: SocketAddress) -> OpenedSocket:
+        opened = cls(socket.socket(address.family, address.socktype, address.protocol).detach())
+        # Where there is no room for pycurl's copy, that would be reported as a server that refuses.
+        os.close(os.dup(opened.fileno()))
+        return opened
 
     def fileno(self) -> int:
         return self._number
@@ -113,6 +121,8 @@ class CurlTransfer:
     def end(self, code: int, message: str) -> Response:
         """What became of it, given libcurl's result."""
         error = self._refusal or (error_of(code, message) if code else None)
+        if code == pycurl.E_SSL_CACERT_BADFILE and socket_problem():
+            error = FetchError.NO_SOCKET  # nor could the file with the certificates be opened
         head = b"".join(self._head) if self._has_head else b""
         if error in (None, FetchError.TOO_LARGE) and not head:
             error = FetchError.BAD_HTTP
@@ -183,7 +193,11 @@ class CurlTransfer:
             self._refusal = FetchError.PRIVATE_ADDRESS
             return int(pycurl.SOCKET_BAD)
         self._is_new = True
-        return OpenedSocket(socket.socket(address.family, address.socktype, address.protocol).detach())
+        try:
+            return OpenedSocket.open(address)
+        except OSError as error:
+            self._refusal = FetchError.NO_SOCKET if has_run_out(error) else FetchError.NETWORK
+            return int(pycurl.SOCKET_BAD)
 
     def _check_connection(self, ip: str, local_ip: str, _port: int, local_port: int) -> int:
         """Called before the request is sent, over a kept connection too."""
