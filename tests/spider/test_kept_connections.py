@@ -18,6 +18,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 GOOD = ok(b"good")
 EVIL = ok(b"evil")
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n4\r\ngood\r\n0\r\n\r\n"
+CONTRADICTION = CHUNKED.replace(b"Transfer", b"Content-Length: 4\r\nTransfer")
 NOTHING = b"HTTP/1.1 204 No Content\r\n\r\n"
 
 
@@ -48,7 +49,7 @@ def says_more(web: WebServer, first: bytes, more: bytes) -> Callable[[], Awaitab
     return say
 
 
-@pytest.mark.parametrize("first", [GOOD, CHUNKED, NOTHING, ok(b""), ok(b"", status=b"304 Not Modified")])
+@pytest.mark.parametrize("first", [GOOD, CHUNKED, CONTRADICTION, NOTHING, ok(b""), ok(b"", status=b"304 Not Modified")])
 @pytest.mark.parametrize("more", [EVIL, EVIL[:20], b"\r\n", b"H"])
 def test_what_came_after_a_response_is_not_the_next_one(tmp_path, first, more):
     async def scenario():
@@ -66,7 +67,7 @@ def test_what_came_after_a_response_is_not_the_next_one(tmp_path, first, more):
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("first", [GOOD, CHUNKED, NOTHING])
+@pytest.mark.parametrize("first", [GOOD, CHUNKED, CONTRADICTION, NOTHING])
 def test_what_came_together_with_a_response_is_not_the_next_one(tmp_path, first):
     async def scenario():
         async with web_server() as web, running_spider(tmp_path) as running:

@@ -128,6 +128,46 @@ def test_trailers_without_end_are_cut_off(tmp_path):
     assert result.error in ("header_too_large", "too_large")
 
 
+@pytest.mark.parametrize("status", [b"304 Not Modified", b"204 No Content"])
+def test_a_response_without_a_body_may_name_a_coding(tmp_path, status):
+    answer = b"HTTP/1.1 " + status + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
+    result, _ = asyncio.run(end_of(tmp_path, "/", None, answer))
+    assert (result.error, result.status) == ("", int(status[:3]))
+
+
+def test_more_chunks_than_are_read_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("weft.archive.http_message.MOST_CHUNKS", 10)
+    for count, error in ((9, ""), (10, "bad_encoding")):
+        body = b"1\r\nx\r\n" * count + b"0\r\n\r\n"
+        answer = HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + body
+        result, _ = asyncio.run(end_of(tmp_path / str(count), "/", None, answer))
+        assert (result.error, result.size) == (error, count), "never a page that is cut without a word"
+
+
+@pytest.mark.parametrize(
+    ("beginning", "drop"),
+    [
+        (HEAD, b"X: y\r\n"),
+        (b"", b"HTTP/1.1 102 Processing\r\n\r\n"),
+        (HEAD + b"X: ", b"y"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n1;", b"x"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n"),
+    ],
+    ids=["fields", "interim heads", "a line", "chunks", "an extension", "trailers"],
+)
+def test_whatever_drips_ends_with_the_total_time(tmp_path, beginning, drop):
+    async def drip(_, writer):
+        writer.write(beginning)
+        while True:
+            writer.write(drop)
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+    settings = fast_settings(limits__total_seconds=0.3, limits__idle_seconds=0.25)
+    assert asyncio.run(one(tmp_path, drip, settings)).error == "timeout"
+
+
 @pytest.mark.parametrize("coding", ["gzip, chunked", "xchunked", "chunked, gzip"])
 def test_a_transfer_coding_that_nobody_asked_for_is_an_error(tmp_path, coding):
     answer = HEAD + f"Transfer-Encoding: {coding}\r\n\r\n".encode() + b"5\r\nhello\r\n0\r\n\r\n"

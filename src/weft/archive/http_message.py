@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from mmap import mmap
-from typing import Final
+from typing import Final, NamedTuple
 
 MOST_CHUNKS: Final = 100_000
 """Chunks of one byte would cost a hundred times the work of the bytes themselves."""
+
+CHUNKED: Final = frozenset({"chunked"})
+"""The one transfer coding that may come without being asked for."""
 
 _CHUNK_LINE: Final = re.compile(rb"[ \t]*+([0-9A-Fa-f]{1,15})[^\n]*+\n")
 _STATUS: Final = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})(?!\S)")
@@ -41,7 +44,7 @@ class HttpHead:
 
     @property
     def is_chunked(self) -> bool:
-        return "chunked" in self.transfer_codings
+        return self.transfer_codings >= CHUNKED
 
     @property
     def content_encoding(self) -> str:
@@ -79,11 +82,18 @@ def payload_of(head: HttpHead, body: bytes | mmap) -> bytes | mmap:
 
 def dechunked(raw: bytes | mmap) -> bytes:
     """The payload of a chunked body (RFC 9112, section 7.1), up to where the body ends or breaks the form."""
-    return split_chunked(raw)[0]
+    return read_chunks(raw).payload
 
 
-def split_chunked(raw: bytes | mmap) -> tuple[bytes, int]:
-    """The payload of a chunked body, and where the body ends with its trailer; without such an end all of it counts."""
+class ChunkedBody(NamedTuple):
+    payload: bytes
+    end: int
+    """Where it ends, with its trailer; without an end all bytes belong to it."""
+    is_whole: bool
+    """Whether the last chunk was found: else the payload may be a part."""
+
+
+def read_chunks(raw: bytes | mmap) -> ChunkedBody:
     parts: list[bytes] = []
     at = 0
     for _ in range(MOST_CHUNKS):
@@ -95,8 +105,8 @@ def split_chunked(raw: bytes | mmap) -> tuple[bytes, int]:
         if size == 0:
             # The trailer is empty in most cases; then only the end of its last line is there.
             end = _END_OF_HEAD.search(raw, begin - 1)
-            return b"".join(parts), end.end() if end else len(raw)
+            return ChunkedBody(b"".join(parts), end.end() if end else len(raw), is_whole=True)
         parts.append(raw[begin : begin + size])
         at = begin + size
         at += 2 if raw[at : at + 2] == b"\r\n" else 1
-    return b"".join(parts), len(raw)
+    return ChunkedBody(b"".join(parts), len(raw), is_whole=False)

@@ -11,7 +11,7 @@ from typing import Final
 import ada_url
 
 from weft.archive.body_decoding import BodyRefused, DecodeLimits, decode_beginning, decoded_size
-from weft.archive.http_message import HttpHead, parse_head, split_chunked, text_of
+from weft.archive.http_message import CHUNKED, HttpHead, parse_head, read_chunks, text_of
 from weft.archive.warc_records import Exchange
 from weft.mgmt.values import Details, LinkKind, Result
 from weft.model.fetch_error import FetchError
@@ -52,7 +52,7 @@ class ResponseReader:
         if not FIRST_STATUS <= head.status <= LAST_STATUS:
             return failed(details, FetchError.BAD_HTTP, started, ended)
         payload, response = _framed(head, response)
-        size, error, body = self._content(head, payload, response.error, details.kind is LinkKind.ROBOTS)
+        size, error, body = self._content(head, payload, response, details.kind is LinkKind.ROBOTS)
         result = Result(
             doc_id=details.doc_id,
             claim=details.claim,
@@ -71,17 +71,17 @@ class ResponseReader:
         return FetchRecord(result, self._exchange(request, response, head, error, started))
 
     def _content(
-        self, head: HttpHead, payload: bytes | mmap, error: FetchError | None, is_robots: bool
+        self, head: HttpHead, payload: bytes | mmap, response: Response, is_robots: bool
     ) -> tuple[int, str, bytes]:
         """Size after decoding, class of what is wrong with it, and the body where it is wanted."""
         try:
-            if head.transfer_codings - {"chunked"}:
-                raise BodyRefused(FetchError.BAD_ENCODING, "it has a transfer coding that nobody asked for")
+            if response.error is FetchError.BAD_ENCODING:
+                return len(payload), str(response.error), b""
             if is_robots and 200 <= head.status < 300:
                 body = decode_beginning(payload, head.content_encoding, self.robots_bytes)
                 return len(body), "", body
-            if error is not None:
-                return len(payload), str(error), b""
+            if response.error is not None:
+                return len(payload), str(response.error), b""
             return decoded_size(payload, head.content_encoding, self.limits), "", b""
         except BodyRefused as refused:
             return len(payload), str(refused.reason), b""
@@ -103,11 +103,18 @@ class ResponseReader:
 
 
 def _framed(head: HttpHead, response: Response) -> tuple[bytes | mmap, Response]:
-    """The payload without its transfer coding, and the response without what libcurl hands on behind its end."""
-    if not head.is_chunked:
+    """The payload without its transfer coding, and the response without what libcurl hands on behind its end.
+
+    What we cannot take apart as libcurl did is an error, never a page that lacks a part.
+    """
+    if not response.body or not head.transfer_codings:
         return response.body, response
-    payload, end = split_chunked(response.body)
-    return payload, response if end == len(response.body) else replace(response, body=response.body[:end])
+    payload, end, is_whole = read_chunks(response.body)
+    if end < len(response.body):
+        response = replace(response, body=response.body[:end])
+    if head.transfer_codings != CHUNKED or not (is_whole or response.is_cut):
+        response = replace(response, error=response.error or FetchError.BAD_ENCODING)
+    return payload, response
 
 
 def failed(details: Details, error: FetchError, started: int, ended: int) -> FetchRecord:
