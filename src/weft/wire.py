@@ -143,6 +143,11 @@ class LineSplitter:
         self._begun = bytearray()
         self._refusal = ""
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether a part of a line waits for its rest."""
+        return bool(self._begun)
+
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield the lines that end in `data`, without line feeds; after WireError every call raises it again."""
         *endings, begun = data.split(b"\n")

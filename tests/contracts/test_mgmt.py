@@ -200,6 +200,30 @@ def test_details_tell_what_a_fetch_needs(mgmt: Mgmt, crawler: Lease) -> None:
     assert found.site == SiteSettings(headers={"X": "1"}, verify=True, auth="secret", depth=3)
 
 
+def test_details_tell_where_the_host_of_a_site_with_credentials_is(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.set_sites([Site(name="a", settings=SiteSettings(auth="me:secret"))])
+    mgmt.add([link("a"), link("b")])
+    mgmt.save_addresses([Address(name, f"192.0.2.{ord(name)}", f"192.0.2.{ord(name)}", 10**15) for name in "ab"])
+    guarded, open_to_all = sorted(claimed(mgmt, crawler).links, key=lambda one: one.web_host)
+
+    def addresses() -> list[str]:
+        found = mgmt.details([guarded.doc_id, open_to_all.doc_id])
+        return [found[one.doc_id].address for one in (guarded, open_to_all)]
+
+    assert addresses() == ["192.0.2.97", ""]
+    mgmt.save_addresses([Address("a", "192.0.2.1", "192.0.2.1", 10**15)])
+    assert addresses() == ["192.0.2.1", ""]
+    mgmt.save_addresses([Address("a", "", "", 10**15, "unknown_host: gone")])
+    assert addresses() == ["", ""]
+
+
+def test_a_guarded_host_without_an_address_has_none(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.set_sites([Site(name="a", settings=SiteSettings(headers={"X-Key": "secret"}))])
+    mgmt.add([link("a")])
+    (one,) = claimed(mgmt, crawler).links
+    assert mgmt.details([one.doc_id])[one.doc_id].address == ""
+
+
 # results
 
 

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
+from support.certificates import Authority
 from support.running_spider import fast_settings, running_spider
-from support.webservers import ok, web_server
+from support.webservers import ok, tunnel, web_server
 from weft.archive.body_decoding import DecodeLimits
-from weft.mgmt.values import LinkState
+from weft.mgmt.values import Address, LinkState
+from weft.model.fetch_error import Fault, FetchError
 from weft.model.site import Site, SiteSettings
 
 
@@ -261,7 +263,9 @@ def test_a_robots_txt_that_is_too_long_is_read_as_far_as_it_counts(tmp_path):
 
 
 def with_site(running, web, **settings):
+    """The host is where the DNS found it: here."""
     running.links.mgmt.set_sites([Site(name=f"a.test:{web.port}", settings=SiteSettings(**settings))])
+    running.links.mgmt.save_addresses([Address(f"a.test:{web.port}", "127.0.0.1", "127.0.0.1", 10**15)])
 
 
 def test_site_headers_and_passwords_are_sent_but_not_archived(tmp_path):
@@ -301,15 +305,58 @@ def test_site_settings_that_cannot_be_used_are_an_error_of_their_own(tmp_path, s
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("settings", [{"auth": "me:hidden"}, {"headers": {"X-Key": "s3cret"}}])
+@pytest.mark.parametrize("known", ["127.0.0.2", "", None])
+def test_credentials_go_to_the_looked_up_address_alone(tmp_path, settings, known):
+    async def scenario():
+        async with web_server() as web, running_spider(tmp_path) as running:
+            name = f"a.test:{web.port}"
+            running.links.mgmt.set_sites([Site(name=name, settings=SiteSettings(**settings))])
+            if known is not None:
+                running.links.mgmt.save_addresses([Address(name, known, known, 10**15)])
+            result = await running.fetch(web.url("/"))
+            assert (result.error, result.position, web.connections) == ("wrong_address", None, 0)
+            assert FetchError.of(result.error).fault is Fault.OURS
+
+    asyncio.run(scenario())
+
+
+def test_a_site_without_credentials_is_fetched_wherever_the_order_says(tmp_path):
+    async def scenario():
+        async with web_server() as web, running_spider(tmp_path) as running:
+            with_site(running, web, verify=False)
+            running.links.mgmt.save_addresses([Address(f"a.test:{web.port}", "127.0.0.2", "127.0.0.2", 10**15)])
+            assert (await running.fetch(web.url("/"))).error == ""
+
+    asyncio.run(scenario())
+
+
 def test_a_site_is_asked_through_its_proxy(tmp_path):
     async def scenario():
         async with web_server() as proxy, running_spider(tmp_path) as running:
             running.links.mgmt.set_sites(
-                [Site(name="intranet.test", settings=SiteSettings(proxy=f"http://127.0.0.1:{proxy.port}"))]
+                [Site(name="intranet.test", settings=SiteSettings(proxy=f"http://127.0.0.1:{proxy.port}", auth="a:b"))]
             )
             proxy.answers("http://intranet.test/x", ok(b"through the proxy"))
             result = await running.fetch("http://intranet.test/x", ip="192.0.2.1")
             assert running.record(result).body == b"through the proxy"
             assert result.error == ""
+
+    asyncio.run(scenario())
+
+
+def test_what_a_proxy_says_of_its_tunnel_is_not_the_response(tmp_path):
+    authority = Authority(tmp_path)
+
+    async def scenario():
+        settings = fast_settings(spider__ca_file=str(authority.file))
+        async with web_server(authority.server("a.test")) as web, running_spider(tmp_path, settings) as running:
+            async with tunnel(b"HTTP/1.1 200 Connection established\r\nX-Proxy: 1\r\n\r\n", web.port) as proxy:
+                with_site(running, web, proxy=proxy)
+                web.answers("/x", ok(b"not here", b"X-Server: 1", status=b"404 Not Found"))
+                result = await running.fetch(web.url("/x"))
+            record = running.record(result)
+            assert (result.status, record.status, record.body) == (404, 404, b"not here")
+            assert (record.head.get("x-server"), record.head.get("x-proxy")) == ("1", "")
 
     asyncio.run(scenario())

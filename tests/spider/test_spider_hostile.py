@@ -56,6 +56,126 @@ def test_what_is_no_whole_http_response_is_an_error(tmp_path, answer, expected):
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "HTTP/1.1 2000 OK",
+        "HTTP/1.1 200OK",
+        "HTTP/1.1 20",
+        "HTTP/1.1 -1",
+        "HTTP/1.1 099 Early",
+        "HTTP/1.1 101 Switching Protocols",
+        "HTTP/1.1 199 Early",
+        "HTTP/1.1 600 Late",
+        "HTTP/1.1 999 Late",
+        "HTTP/1.1\t200 OK",
+        "http/1.1 200 OK",
+        "HTTP/1.1 1000 Continue\r\n\r\nHTTP/1.1 200 OK",
+    ],
+)
+def test_a_status_that_no_response_can_have_is_an_error(tmp_path, line):
+    answer = line.encode() + b"\r\nContent-Length: 5\r\n\r\nhello"
+    result, _ = asyncio.run(end_of(tmp_path, "/", None, answer, close=True))
+    assert (result.error, result.status, result.position) == ("bad_http", 0, None)
+
+
+def test_a_record_begins_with_the_final_head(tmp_path):
+    interim = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102\r\n\r\n"
+    final = HEAD + b"Content-Length: 5\r\n\r\nhello"
+    result, record = asyncio.run(end_of(tmp_path, "/", None, interim + final))
+    assert (result.status, record.head.fields, record.body) == (200, (("content-length", "5"),), b"hello")
+    (file,) = (tmp_path / "warc").glob("*.warc.gz")
+    archived = gzip.decompress(file.read_bytes())
+    assert b"\r\n\r\n" + final in archived
+    assert b"Early Hints" not in archived
+
+
+def test_what_follows_the_last_chunk_is_not_archived(tmp_path):
+    body = b"5\r\nhello\r\n0\r\nX-Trailer: 1\r\n\r\n"
+    answer = HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + body
+    _, record = asyncio.run(end_of(tmp_path, "/", None, answer + HEAD + b"Content-Length: 4\r\n\r\nevil"))
+    assert record.body == b"hello"
+    (file,) = (tmp_path / "warc").glob("*.warc.gz")
+    archived = gzip.decompress(file.read_bytes())
+    assert answer + b"\r\n\r\n" in archived
+    assert b"evil" not in archived
+
+
+def test_a_long_chunk_extension_hides_nothing(tmp_path):
+    body = b"5;" + b"x" * 100_000 + b"\r\nhello\r\n0\r\n\r\n"
+    result, record = asyncio.run(end_of(tmp_path, "/", None, HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + body))
+    assert (result.error, result.size, record.body) == ("", 5, b"hello")
+
+
+def test_a_chunk_extension_without_end_is_cut_off(tmp_path):
+    async def forever(_, writer):
+        writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n5;")
+        while True:
+            writer.write(b"x" * 10_000)
+            await writer.drain()
+
+    result = asyncio.run(one(tmp_path, forever, fast_settings(spider__max_body=100_000)))
+    assert result.error == "too_large"
+
+
+def test_trailers_without_end_are_cut_off(tmp_path):
+    async def forever(_, writer):
+        writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n")
+        while True:
+            writer.write(b"X-Trailer: and more\r\n" * 100)
+            await writer.drain()
+
+    result = asyncio.run(one(tmp_path, forever, fast_settings(spider__max_body=1_000_000)))
+    assert result.error in ("header_too_large", "too_large")
+
+
+@pytest.mark.parametrize("status", [b"304 Not Modified", b"204 No Content"])
+def test_a_response_without_a_body_may_name_a_coding(tmp_path, status):
+    answer = b"HTTP/1.1 " + status + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
+    result, _ = asyncio.run(end_of(tmp_path, "/", None, answer))
+    assert (result.error, result.status) == ("", int(status[:3]))
+
+
+def test_more_chunks_than_are_read_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("weft.archive.http_message.MOST_CHUNKS", 10)
+    for count, error in ((9, ""), (10, "bad_encoding")):
+        body = b"1\r\nx\r\n" * count + b"0\r\n\r\n"
+        answer = HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + body
+        result, _ = asyncio.run(end_of(tmp_path / str(count), "/", None, answer))
+        assert (result.error, result.size) == (error, count), "never a page that is cut without a word"
+
+
+@pytest.mark.parametrize(
+    ("beginning", "drop"),
+    [
+        (HEAD, b"X: y\r\n"),
+        (b"", b"HTTP/1.1 102 Processing\r\n\r\n"),
+        (HEAD + b"X: ", b"y"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n1;", b"x"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n"),
+    ],
+    ids=["fields", "interim heads", "a line", "chunks", "an extension", "trailers"],
+)
+def test_whatever_drips_ends_with_the_total_time(tmp_path, beginning, drop):
+    async def drip(_, writer):
+        writer.write(beginning)
+        while True:
+            writer.write(drop)
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+    settings = fast_settings(limits__total_seconds=0.3, limits__idle_seconds=0.25)
+    assert asyncio.run(one(tmp_path, drip, settings)).error == "timeout"
+
+
+@pytest.mark.parametrize("coding", ["gzip, chunked", "xchunked", "chunked, gzip"])
+def test_a_transfer_coding_that_nobody_asked_for_is_an_error(tmp_path, coding):
+    answer = HEAD + f"Transfer-Encoding: {coding}\r\n\r\n".encode() + b"5\r\nhello\r\n0\r\n\r\n"
+    result, _ = asyncio.run(end_of(tmp_path, "/", None, answer, close=True))
+    assert result.error in ("bad_encoding", "bad_http")
+
+
+@pytest.mark.parametrize(
     "answer",
     [
         HEAD + b"Content-Length: 5\r\n\r\nhello, and more than was promised",

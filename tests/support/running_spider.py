@@ -10,11 +10,12 @@ from typing import Any
 
 from weft.archive.cdxj import RecordPosition
 from weft.archive.record_reader import ArchivedResponse, read_record
-from weft.cli.run_spider import make_fetcher, make_options, make_resources, share_open_files
+from weft.cli.run_spider import make_fetcher, make_options, make_resources, open_files
 from weft.config import Settings
 from weft.config.settings import settings_with
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import DocId, Lease, LinkState, NewLink, NodeType, Result
+from weft.roles.connection_limit import ConnectionLimit
 from weft.spider.fetching import Fetcher
 from weft.spider.records_http import RecordsProtocol
 from weft.spider.service import Spider
@@ -126,6 +127,7 @@ class RunningSpider:
     port: int
     archive: Path
     working: asyncio.Task
+    limit: ConnectionLimit
     url_servers: list[UrlServer] = field(default_factory=list)
 
     async def connect(self) -> UrlServer:
@@ -155,20 +157,23 @@ async def running_spider(
     settings, links = settings or fast_settings(), links or Links()
     archive = home / "warc"
     node = "127.0.0.1:7070"
-    concurrent, connections = share_open_files(settings)
+    concurrent, connections = open_files(settings)
     if fetcher is None:
         fetcher = make_fetcher(settings, archive, connections)
     resources = make_resources(settings, archive, links.mgmt, node, fetcher)
     spider = Spider(resources, make_options(settings, node, concurrent))
     await resources.keeper.register()
     token, loop = settings.spider.token, asyncio.get_running_loop()
+    limit = ConnectionLimit()
     server = await loop.create_server(
-        lambda: UrlServerConnection(spider.desk, token, lambda: RecordsProtocol(archive, token, THE_LOOPS_OWN)),
+        lambda: UrlServerConnection(
+            spider.desk, token, limit, lambda: RecordsProtocol(archive, token, limit, THE_LOOPS_OWN)
+        ),
         "127.0.0.1",
         0,
     )
     working = loop.create_task(spider.run())
-    running = RunningSpider(spider, links, server.sockets[0].getsockname()[1], archive, working)
+    running = RunningSpider(spider, links, server.sockets[0].getsockname()[1], archive, working, limit)
     try:
         yield running
         assert not working.done(), f"the spider ended by itself: {working}"

@@ -70,3 +70,28 @@ async def web_server(tls: ssl.SSLContext | None = None, host: str = "127.0.0.1")
         yield web
     finally:
         server.close()
+
+
+@asynccontextmanager
+async def tunnel(greeting: bytes, port: int):
+    """A proxy that answers every CONNECT with `greeting` and leads to `port`; its URL."""
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while piece := await reader.read(1 << 16):
+                writer.write(piece)
+        except ConnectionError:
+            pass
+        writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(greeting)
+        other_reader, other_writer = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(pump(reader, other_writer), pump(other_reader, writer))
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()

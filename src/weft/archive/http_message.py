@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from mmap import mmap
-from typing import Final
+from typing import Final, NamedTuple
 
 MOST_CHUNKS: Final = 100_000
 """Chunks of one byte would cost a hundred times the work of the bytes themselves."""
 
-_CHUNK_LINE: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[^\n]{0,16384}\n")
-_STATUS: Final = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})")
+CHUNKED: Final = frozenset({"chunked"})
+"""The one transfer coding that may come without being asked for."""
+
+_CHUNK_LINE: Final = re.compile(rb"[ \t]*+([0-9A-Fa-f]{1,15})[^\n]*+\n")
+_STATUS: Final = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})(?!\S)")
 _FOLDED: Final = re.compile(rb"\r?\n[ \t]+")
 _END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
 
@@ -35,8 +38,13 @@ class HttpHead:
         return ", ".join(value for field, value in self.fields if field == name)
 
     @property
+    def transfer_codings(self) -> frozenset[str]:
+        named = self.joined("transfer-encoding").lower().split(",")
+        return frozenset(name.strip() for name in named) - {"", "identity"}
+
+    @property
     def is_chunked(self) -> bool:
-        return "chunked" in self.joined("transfer-encoding").lower()
+        return self.transfer_codings >= CHUNKED
 
     @property
     def content_encoding(self) -> str:
@@ -74,16 +82,31 @@ def payload_of(head: HttpHead, body: bytes | mmap) -> bytes | mmap:
 
 def dechunked(raw: bytes | mmap) -> bytes:
     """The payload of a chunked body (RFC 9112, section 7.1), up to where the body ends or breaks the form."""
-    parts, at = [], 0
+    return read_chunks(raw).payload
+
+
+class ChunkedBody(NamedTuple):
+    payload: bytes
+    end: int
+    """Where it ends, with its trailer; without an end all bytes belong to it."""
+    is_whole: bool
+    """Whether the last chunk was found: else the payload may be a part."""
+
+
+def read_chunks(raw: bytes | mmap) -> ChunkedBody:
+    parts: list[bytes] = []
+    at = 0
     for _ in range(MOST_CHUNKS):
         line = _CHUNK_LINE.match(raw, at)
         if line is None:
             break
         size = int(line[1], 16)
-        if size == 0:
-            break
         begin = line.end()
+        if size == 0:
+            # The trailer is empty in most cases; then only the end of its last line is there.
+            end = _END_OF_HEAD.search(raw, begin - 1)
+            return ChunkedBody(b"".join(parts), end.end() if end else len(raw), is_whole=True)
         parts.append(raw[begin : begin + size])
         at = begin + size
         at += 2 if raw[at : at + 2] == b"\r\n" else 1
-    return b"".join(parts)
+    return ChunkedBody(b"".join(parts), len(raw), is_whole=False)

@@ -104,6 +104,7 @@ def _run(invocation: Invocation, roles: list[RoleCommand], goal: Goal, *, is_end
     from weft.answers.crawl_summary import crawl_summary
     from weft.cli.crawl_summary import summary_lines
     from weft.cli.dashboard import view_for
+    from weft.roles.run_token import run_token
     from weft.supervisor.supervisor import Supervisor
 
     home, settings = invocation.home.path.resolve(), invocation.load().settings
@@ -112,7 +113,7 @@ def _run(invocation: Invocation, roles: list[RoleCommand], goal: Goal, *, is_end
         view = view_for(sys.stdout, progress, goal)
         supervisor = Supervisor(roles, home / "logs", view.say)
         watch = _Watch(progress, view, goal, is_endless=is_endless)
-        with view:
+        with run_token(home), view:
             reason = supervisor.run(watch.is_over, watch.show)
         progress.look()
         for line in summary_lines(crawl_summary(progress, mgmt, reason, settings.dispatcher), invocation.home_flag):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from weft.roles.stop import StopRequest
     from weft.spider.fetching import Fetcher
     from weft.spider.service import SpiderOptions, SpiderResources
+    from weft.spider.serving import OpenFiles
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +34,11 @@ def run(invocation: Invocation) -> None:
     from weft.mgmt.open import open_mgmt
     from weft.roles.listener import open_listener
     from weft.roles.log_output import begin_logging
+    from weft.roles.run_token import with_run_token
     from weft.roles.stop import run_role
 
-    settings, home = invocation.load().settings, invocation.home.require()
+    home = invocation.home.require()
+    settings = with_run_token(invocation.load().settings, home.path)
     begin_logging()
     address = host_and_port(settings.spider.listen, settings.urlserver.spider_port)
     with open_listener("spider.listen", *address, settings.spider.token) as listener:
@@ -58,7 +61,7 @@ async def _run(
 
     listens_at = address_of(listener)
     node = settings.spider.address or listens_at
-    concurrent, connections = share_open_files(settings)
+    concurrent, connections = open_files(settings)
     resources = make_resources(settings, archive, mgmt, node, make_fetcher(settings, archive, connections))
     for found in await asyncio.to_thread(recover, archive):
         log.info("archive recovered file=%s records=%d cut=%d", *found)
@@ -111,17 +114,13 @@ def make_resources(
     )
 
 
-def share_open_files(settings: Settings) -> tuple[int, int]:
-    """How many fetches at a time and how many kept connections: fewer where this process may not open as many files."""
-    from weft.spider.serving import raise_file_limit
+def open_files(settings: Settings) -> OpenFiles:
+    """How many fetches at a time and how many kept connections; raises the limit of open files for them."""
+    from weft.roles.open_files import OTHERS, raise_file_limit
+    from weft.spider.serving import OpenFiles, share_open_files
 
-    spider = settings.spider
-    others = 256
-    limit = raise_file_limit(spider.concurrent + spider.connections + others)
-    concurrent = max(1, min(spider.concurrent, limit - others))
-    if concurrent < spider.concurrent:
-        log.warning("fewer fetches at a time: this process may open only %d files concurrent=%d", limit, concurrent)
-    return concurrent, max(1, min(spider.connections, limit - others - concurrent))
+    wanted = OpenFiles(settings.spider.concurrent, settings.spider.connections)
+    return share_open_files(wanted, raise_file_limit(sum(wanted) + OTHERS))
 
 
 def make_options(settings: Settings, node: str, concurrent: int) -> SpiderOptions:

@@ -38,11 +38,15 @@ def run(invocation: Invocation) -> None:
     from weft.mgmt.open import open_mgmt
     from weft.roles.listener import open_listener
     from weft.roles.log_output import begin_logging
+    from weft.roles.open_files import require_files
+    from weft.roles.run_token import with_run_token
     from weft.roles.status_file import forget_status
     from weft.roles.stop import run_role
 
-    settings, home = invocation.load().settings, invocation.home.require()
+    home = invocation.home.require()
+    settings = with_run_token(invocation.load().settings, home.path)
     begin_logging()
+    require_files(settings.urlserver.dns_concurrent, "urlserver.dns_concurrent")
     # The loop must not wait for the thread that talks to the control plane: a host asked late is a host kept idle.
     sys.setswitchinterval(0.0005)
     address = host_and_port(settings.urlserver.listen)

@@ -22,9 +22,10 @@ def why(context: click.Context, url: str, as_json: bool) -> None:
     """
     from weft.answers.why import why as answer
     from weft.cli.why_words import why_lines
+    from weft.roles.run_token import with_run_token
 
     invocation = context.ensure_object(Invocation)
-    settings = invocation.load().settings
+    settings = with_run_token(invocation.load().settings, invocation.home.path)
     rules = rules_of(settings)
     page = rules.identify_typed(url)
     with control_plane(invocation) as mgmt, invocation.reader() as reader:

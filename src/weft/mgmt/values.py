@@ -95,6 +95,8 @@ class Details(msgspec.Struct, frozen=True):
     last_modified: str = ""
     site: SiteSettings = SiteSettings()
     """What is set for the link's site."""
+    address: str = ""
+    """Where the DNS found its host, if the site has credentials: they go nowhere else."""
 
 
 class WarcPosition(msgspec.Struct, frozen=True):

@@ -81,6 +81,14 @@ class FetchError(StrEnum):
 
     # Our side.
     BAD_SITE = "bad_site", Fault.OURS, _HOUR, True, "the settings of its site cannot be used (`weft sites`)"
+    WRONG_ADDRESS = (
+        "wrong_address",
+        Fault.OURS,
+        _MINUTE,
+        True,
+        "its site has credentials, and a spider was sent to another address than the one looked up",
+    )
+    NO_SOCKET = "no_socket", Fault.OURS, _MINUTE, False, "weft could not open another connection"
     LOST = "lost", Fault.OURS, _MINUTE, False, "its fetch was lost three times"
     ARCHIVE = "archive", Fault.OURS, _HOUR, False, "its record in the archive cannot be read"
     INTERNAL = "internal", Fault.OURS, _HOUR, False, "weft failed; its log tells more"

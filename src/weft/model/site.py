@@ -131,6 +131,11 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def __repr__(self) -> str:
         return f"SiteSettings({self.shown()})"
 
+    @property
+    def has_credentials(self) -> bool:
+        """Whether a request tells its server something that no other may learn."""
+        return bool(self.headers or self.auth)
+
     def values(self) -> dict[str, Any]:
         """What is set, by name."""
         return {name: value for name in SITE_KEYS if (value := getattr(self, name)) is not None}

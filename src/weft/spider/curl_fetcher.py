@@ -61,7 +61,7 @@ class CurlFetcher:
             log.warning("certificate not verified, as the site's settings say url=%s", request.url)
         elif request.access.ca:
             log.info("certificate verified by the site's own authority url=%s ca=%s", request.url, request.access.ca)
-        return CurlTransfer(self._options)
+        return CurlTransfer(self._options, self._curls.kept)
 
     def _put_back(self, transfer: CurlTransfer) -> None:
         # A handle with a site's own options is not used for others.
@@ -71,7 +71,14 @@ class CurlFetcher:
             transfer.curl.close()
 
     def _finish(self, curl: pycurl.Curl, code: int, message: str) -> None:
-        transfer, on_end = self._running.pop(self._by_curl.pop(curl).fetch_id)
+        transfer = self._by_curl[curl]
+        if transfer.is_stale:
+            # Nothing was sent; libcurl has closed that connection.
+            transfer.begin(transfer.request, transfer.fetch_id, must_connect=True)
+            self._curls.add(curl)
+            return
+        del self._by_curl[curl]
+        transfer, on_end = self._running.pop(transfer.fetch_id)
         self._end(transfer, on_end, code, message)
 
     def _end(self, transfer: CurlTransfer, on_end: OnEnd, code: int, message: str) -> None:

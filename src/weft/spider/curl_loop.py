@@ -9,6 +9,8 @@ from typing import Final
 
 import pycurl  # type: ignore[import-untyped]
 
+from weft.spider.kept_connections import KeptConnections
+
 _BATCH: Final = 1024
 
 
@@ -23,6 +25,7 @@ class CurlLoop:
         self, loop: asyncio.AbstractEventLoop, connections: int, ended: Callable[[pycurl.Curl, int, str], None]
     ) -> None:
         self._loop, self._ended = loop, ended
+        self.kept = KeptConnections()
         self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
         self._sockets = selectors.DefaultSelector()
         self._multi = pycurl.CurlMulti()
@@ -85,9 +88,16 @@ class CurlLoop:
         while waiting:
             waiting, well, badly = self._multi.info_read(_BATCH)
             for curl in well:
+                self._remember(curl)
                 self._finish(curl, 0, "")
             for curl, code, message in badly:
                 self._finish(curl, code, message)
+
+    def _remember(self, curl: pycurl.Curl) -> None:
+        # Before it is removed: afterwards the handle does not know its connection any more.
+        socket = curl.getinfo(pycurl.ACTIVESOCKET)
+        if socket >= 0:
+            self.kept.remember((curl.getinfo(pycurl.LOCAL_IP), curl.getinfo(pycurl.LOCAL_PORT)), socket)
 
     def _finish(self, curl: pycurl.Curl, code: int, message: str) -> None:
         self._multi.remove_handle(curl)

@@ -14,11 +14,15 @@ from typing import Final, NamedTuple
 import pycurl  # type: ignore[import-untyped]
 
 from weft.model.fetch_error import FetchError
+from weft.roles.open_files import has_run_out, socket_problem
 from weft.spider.curl_errors import error_of
 from weft.spider.fetching import FetchId, FetchLimits, Request, Response
+from weft.spider.kept_connections import KeptConnections
 from weft.spider.received_body import ReceivedBody
 
-_INTERIM: Final = re.compile(rb"HTTP/1\.[01] 1\d\d")
+_INTERIM: Final = re.compile(rb"HTTP/1\.[01] 1\d\d(?!\S)")
+# An option of libcurl that pycurl has no name for.
+_SUPPRESS_CONNECT_HEADERS: Final = 265
 _BUFFER: Final = 128 << 10
 _STOP: Final = -1
 
@@ -39,6 +43,13 @@ class OpenedSocket:
 
     def __init__(self, number: int) -> None:
         self._number = number
+
+    @classmethod
+    def open(cls, address: SocketAddress) -> OpenedSocket:
+        opened = cls(socket.socket(address.family, address.socktype, address.protocol).detach())
+        # Where there is no room for pycurl's copy, that would be reported as a server that refuses.
+        os.close(os.dup(opened.fileno()))
+        return opened
 
     def fileno(self) -> int:
         return self._number
@@ -62,27 +73,33 @@ class CurlOptions:
 class CurlTransfer:
     """A reusable handle. begin(), hand `curl` to a CurlLoop, then end() with libcurl's result."""
 
-    def __init__(self, options: CurlOptions) -> None:
-        self._options = options
+    def __init__(self, options: CurlOptions, kept: KeptConnections) -> None:
+        self._options, self._kept = options, kept
         self.curl = pycurl.Curl()
         self.request: Request
         self.fetch_id = FetchId(0)
         self.last_activity = 0.0
         """When anything was last received, by the monotonic clock."""
         self.is_connected = False
+        self.is_stale = False
+        """libcurl chose a kept connection that cannot be used: begin() again with a new one."""
+        self._is_new = False
         self._refusal: FetchError | None = None
         self._set_up()
 
-    def begin(self, request: Request, fetch_id: FetchId) -> None:
+    def begin(self, request: Request, fetch_id: FetchId, *, must_connect: bool = False) -> None:
+        """Over a kept connection if there is one, unless it `must_connect`."""
         self.request, self.fetch_id = request, fetch_id
         self._head: list[bytes] = []
         self._head_size = 0
         self._has_head = False
         self._body = ReceivedBody(self._options.spool)
         self._refusal = None
+        self.is_stale = self._is_new = False
         self.is_connected, self.last_activity = False, monotonic()
         set_option = self.curl.setopt
         set_option(pycurl.URL, request.url)
+        set_option(pycurl.FRESH_CONNECT, must_connect)
         set_option(pycurl.HTTPHEADER, list(request.lines))
         set_option(pycurl.MAXFILESIZE_LARGE, 0 if request.cuts else request.most)
         if request.access.proxy:
@@ -104,6 +121,8 @@ class CurlTransfer:
     def end(self, code: int, message: str) -> Response:
         """What became of it, given libcurl's result."""
         error = self._refusal or (error_of(code, message) if code else None)
+        if code == pycurl.E_SSL_CACERT_BADFILE and socket_problem():
+            error = FetchError.NO_SOCKET  # nor could the file with the certificates be opened
         head = b"".join(self._head) if self._has_head else b""
         if error in (None, FetchError.TOO_LARGE) and not head:
             error = FetchError.BAD_HTTP
@@ -127,6 +146,8 @@ class CurlTransfer:
             pycurl.NETRC: pycurl.NETRC_IGNORED,
             pycurl.PROXY: "",
             pycurl.NOPROXY: "",
+            # The head of the record is the server's, not what a proxy says of its tunnel.
+            _SUPPRESS_CONNECT_HEADERS: 1,
             pycurl.BUFFERSIZE: _BUFFER,
             pycurl.TIMEOUT_MS: round(limits.total_seconds * 1000),
             pycurl.CONNECTTIMEOUT_MS: round(limits.connect_seconds * 1000),
@@ -171,10 +192,19 @@ class CurlTransfer:
         if not self.request.access.proxy and self._options.is_refused(address.addr[0]):
             self._refusal = FetchError.PRIVATE_ADDRESS
             return int(pycurl.SOCKET_BAD)
-        return OpenedSocket(socket.socket(address.family, address.socktype, address.protocol).detach())
+        self._is_new = True
+        try:
+            return OpenedSocket.open(address)
+        except OSError as error:
+            self._refusal = FetchError.NO_SOCKET if has_run_out(error) else FetchError.NETWORK
+            return int(pycurl.SOCKET_BAD)
 
-    def _check_connection(self, ip: str, _local_ip: str, _port: int, _local_port: int) -> int:
+    def _check_connection(self, ip: str, local_ip: str, _port: int, local_port: int) -> int:
         """Called before the request is sent, over a kept connection too."""
+        if not self._is_new and self._kept.has_unread((local_ip, local_port)):
+            # It would be taken for the response to this request.
+            self.is_stale = True
+            return int(pycurl.PREREQFUNC_ABORT)
         self.is_connected, self.last_activity = True, monotonic()
         if not self.request.access.proxy and self._options.is_refused(ip):
             self._refusal = FetchError.PRIVATE_ADDRESS

@@ -61,7 +61,7 @@ class Response:
     body: bytes | mmap
     """As received: still in its transfer coding and content encoding."""
     error: FetchError | None
-    """None: a response. TOO_LARGE: its beginning. Everything else: no response."""
+    """None: a response. TOO_LARGE: its beginning. Everything else: no response; after NO_SOCKET it is tried again."""
     is_cut: bool = False
     """The body is longer than what was taken."""
     detail: str = ""

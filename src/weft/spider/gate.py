@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from weft.archive.archive_directory import free_bytes
+from weft.roles.open_files import socket_problem
 
 log = logging.getLogger(__name__)
 
-_DISK_EVERY: Final = 1.0
+_LOOK_EVERY: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -43,12 +44,13 @@ class Gate:
             self.open(who)
 
 
-async def watch_disk(
+async def watch_machine(
     archive: Path, least: int, problem: Callable[[], str], gate: Gate, look: Callable[[], None]
 ) -> None:
-    """Begin nothing while the disk is nearly full, or the archive cannot be written."""
+    """Begin nothing while the disk is nearly full, the archive cannot be written, or no connection can be opened."""
     while True:
         gate.set("archive", problem())
+        gate.set("sockets", socket_problem())
         try:
             free = free_bytes(archive)
         except OSError as error:
@@ -56,4 +58,4 @@ async def watch_disk(
         else:
             gate.set("disk", f"{archive} has {free} bytes left, fewer than spider.min_free" if free < least else "")
         look()
-        await asyncio.sleep(_DISK_EVERY)
+        await asyncio.sleep(_LOOK_EVERY)

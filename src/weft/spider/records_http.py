@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,10 @@ from urllib.parse import parse_qs
 from weft.archive.archive_errors import RecordUnreadable
 from weft.archive.cdxj import RecordPosition
 from weft.archive.record_reader import read_member_bytes
+from weft.roles.connection_limit import ConnectionLimit, Patience
 from weft.roles.listener import is_loopback
+
+log = logging.getLogger(__name__)
 
 BEGINNING: Final = b"GET /"
 LARGEST: Final = 64 << 20
@@ -20,24 +24,28 @@ LARGEST: Final = 64 << 20
 _LONGEST_HEAD: Final = 8192
 _MOST_AHEAD: Final = 256 << 10
 """Bytes of requests that may come before the first of them is answered."""
+_MOST_FIELDS: Final = 10
+_SEND_SECONDS: Final = 60.0
 _STATUS: Final = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 421: "Misdirected Request"}
 
 
 class RecordsProtocol(asyncio.Protocol):
     """A small HTTP/1.1 server: one request after the other on a kept connection, nothing but this one question."""
 
-    def __init__(self, archive: Path, token: str, readers: Executor) -> None:
-        self._archive, self._token, self._readers = archive, token, readers
+    def __init__(self, archive: Path, token: str, limit: ConnectionLimit, readers: Executor) -> None:
+        self._archive, self._token, self._limit, self._readers = archive, token, limit, readers
         self._buffer = bytearray()
         self._transport: asyncio.Transport | None = None
         self._answering: asyncio.Task[None] | None = None
         self._may_write = asyncio.Event()
         self._may_write.set()
+        self._patience = Patience(lambda: self.turn_away("the head of a request did not end in time"))
 
     def take_over(self, transport: asyncio.Transport, begun: bytes) -> None:
         """Go on with a connection whose first bytes have been read."""
         self._transport = transport
         transport.set_protocol(self)
+        self._limit.arrived(self, (transport.get_extra_info("peername") or ("?",))[0])
         self.data_received(begun)
 
     def data_received(self, data: bytes) -> None:
@@ -46,10 +54,18 @@ class RecordsProtocol(asyncio.Protocol):
             self._close()
         elif self._answering is None and b"\r\n\r\n" in self._buffer:
             self._answering = asyncio.get_running_loop().create_task(self._answer_all())
+        self._set_patience()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._limit.gone(self)
         self._may_write.set()
+        self._set_patience()
+
+    def turn_away(self, reason: str) -> None:
+        if self._transport is not None:
+            log.info("connection for records closed reason=%s", reason)
+            self._transport.abort()
 
     def pause_writing(self) -> None:
         self._may_write.clear()
@@ -58,24 +74,31 @@ class RecordsProtocol(asyncio.Protocol):
         self._may_write.set()
 
     async def _answer_all(self) -> None:
-        while b"\r\n\r\n" in self._buffer and self._transport is not None:
-            # Nothing more is read from disk for somebody who does not take what he has got.
-            await self._may_write.wait()
-            head, _, rest = bytes(self._buffer).partition(b"\r\n\r\n")
-            self._buffer = bytearray(rest)
-            status, body = await self._answer(head.decode("latin-1"))
-            self._send(status, body)
-            if status != 200:
-                self._close()
-        self._answering = None
+        try:
+            while b"\r\n\r\n" in self._buffer and self._transport is not None:
+                # Nothing more is read from disk for somebody who does not take what he has got.
+                async with asyncio.timeout(_SEND_SECONDS):
+                    await self._may_write.wait()
+                head, _, rest = bytes(self._buffer).partition(b"\r\n\r\n")
+                self._buffer = bytearray(rest)
+                status, body = await self._answer(head.decode("latin-1"))
+                self._send(status, body)
+                if status != 200:
+                    self._close()
+        except TimeoutError:
+            self.turn_away("does not read its records")
+        finally:
+            self._answering = None
+            self._set_patience()
 
     async def _answer(self, head: str) -> tuple[int, bytes]:
         first, *lines = head.split("\r\n")
         fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         problem = self._refused(fields)
-        position = _position(first)
         if problem is not None:
             return problem
+        self._limit.trusted(self)
+        position = _position(first)
         if position is None:
             return 400, b"expected GET /records?file=NAME&offset=NUMBER&length=NUMBER\n"
         loop = asyncio.get_running_loop()
@@ -100,6 +123,9 @@ class RecordsProtocol(asyncio.Protocol):
         head = f"HTTP/1.1 {status} {_STATUS[status]}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
         self._transport.write(head.encode() + body)
 
+    def _set_patience(self) -> None:
+        self._patience.set(bool(self._buffer) and self._answering is None and self._transport is not None)
+
     def _close(self) -> None:
         if self._transport is not None:
             self._transport.close()
@@ -108,7 +134,9 @@ class RecordsProtocol(asyncio.Protocol):
 def _position(first_line: str) -> RecordPosition | None:
     method, _, rest = first_line.partition(" ")
     path, _, query = rest.removesuffix(" HTTP/1.1").partition("?")
-    asked = {name: values[0] for name, values in parse_qs(query, max_num_fields=10).items()}
+    if query.count("&") > _MOST_FIELDS:
+        return None
+    asked = {name: values[0] for name, values in parse_qs(query).items()}
     numbers = [asked.get(name, "") for name in ("offset", "length")]
     if method != "GET" or path != "/records" or not all(n.isascii() and n.isdecimal() and len(n) < 19 for n in numbers):
         return None

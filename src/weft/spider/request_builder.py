@@ -10,6 +10,7 @@ from typing import Final
 
 from weft.errors import WeftError
 from weft.mgmt.values import Details, LinkKind
+from weft.model.fetch_error import FetchError
 from weft.model.site import NO_SETTINGS, Affects, SiteSettings
 from weft.spider.fetching import PLAIN, Request, SiteAccess
 
@@ -19,8 +20,12 @@ _ENCODINGS: Final = "gzip, br, zstd"
 _VALIDATOR: Final = re.compile(r"[ -~]{1,1024}")
 
 
-class SiteRefused(WeftError):  # noqa: N818 - an answer about the settings, not a fault
-    """A site's settings cannot be used for fetching."""
+class RequestRefused(WeftError):  # noqa: N818 - an answer about the link, not a fault
+    """The link must not be fetched as it was asked for; `error` is the class that its result gets."""
+
+    def __init__(self, error: FetchError, reason: str) -> None:
+        super().__init__(reason)
+        self.error = error
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +35,9 @@ class RequestBuilder:
     robots_bytes: int
 
     def build(self, ip: str, details: Details) -> Request:
-        """The request for a link; raises SiteRefused."""
+        """The request for a link; raises RequestRefused."""
         access = access_of(details.site)
+        _keep_secrets(ip, details, access)
         own = {name.lower() for name, _ in access.headers}
         public = [
             f"User-Agent: {self.user_agent}",
@@ -55,13 +61,21 @@ def _site_lines(access: SiteAccess) -> Sequence[str]:
 
 
 def access_of(site: SiteSettings) -> SiteAccess:
-    """Raises SiteRefused for settings that were stored without a check."""
+    """Raises RequestRefused for settings that were stored without a check."""
     if site == NO_SETTINGS:
         return PLAIN
     if problem := site.problem(Affects.FETCH):
-        raise SiteRefused(problem)
+        raise RequestRefused(FetchError.BAD_SITE, problem)
     headers = [*(site.headers or {}).items(), *_authorization(site.auth)]
     return SiteAccess(tuple(headers), site.proxy or "", site.ca or "", site.verify is not False)
+
+
+def _keep_secrets(ip: str, details: Details, access: SiteAccess) -> None:
+    """Whoever sent the order does not decide who learns a password: the address must be the one that was looked up."""
+    # Through a proxy the address is not used: the proxy looks the name up.
+    if details.site.has_credentials and not access.proxy and ip != details.address:
+        known = details.address or "no address"
+        raise RequestRefused(FetchError.WRONG_ADDRESS, f"credentials are not sent to {ip}; its host is at {known}")
 
 
 def _authorization(auth: str | None) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from mmap import mmap
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 import ada_url
 
 from weft.archive.body_decoding import BodyRefused, DecodeLimits, decode_beginning, decoded_size
-from weft.archive.http_message import HttpHead, parse_head, payload_of, text_of
+from weft.archive.http_message import CHUNKED, HttpHead, parse_head, read_chunks, text_of
 from weft.archive.warc_records import Exchange
 from weft.mgmt.values import Details, LinkKind, Result
 from weft.model.fetch_error import FetchError
@@ -19,6 +19,10 @@ from weft.spider.fetching import Request, Response
 
 LONGEST_WAIT: Final = 30 * 24 * 3600 * 1000
 """A Retry-After beyond it is a mistake or a joke."""
+
+FIRST_STATUS: Final = 200
+"""Of a final response; interim ones are not kept."""
+LAST_STATUS: Final = 599
 
 _SECONDS: Final = re.compile(r"\d{1,12}")
 _LONGEST_FIELD: Final = 2048
@@ -45,7 +49,10 @@ class ResponseReader:
         if response.error not in (None, FetchError.TOO_LARGE):
             return failed(details, response.error, started, ended)
         head = parse_head(response.head)
-        size, error, body = self._content(head, response, details.kind is LinkKind.ROBOTS)
+        if not FIRST_STATUS <= head.status <= LAST_STATUS:
+            return failed(details, FetchError.BAD_HTTP, started, ended)
+        payload, response = _framed(head, response)
+        size, error, body = self._content(head, payload, response, details.kind is LinkKind.ROBOTS)
         result = Result(
             doc_id=details.doc_id,
             claim=details.claim,
@@ -63,10 +70,13 @@ class ResponseReader:
         )
         return FetchRecord(result, self._exchange(request, response, head, error, started))
 
-    def _content(self, head: HttpHead, response: Response, is_robots: bool) -> tuple[int, str, bytes]:
+    def _content(
+        self, head: HttpHead, payload: bytes | mmap, response: Response, is_robots: bool
+    ) -> tuple[int, str, bytes]:
         """Size after decoding, class of what is wrong with it, and the body where it is wanted."""
-        payload: bytes | mmap = payload_of(head, response.body)
         try:
+            if response.error is FetchError.BAD_ENCODING:
+                return len(payload), str(response.error), b""
             if is_robots and 200 <= head.status < 300:
                 body = decode_beginning(payload, head.content_encoding, self.robots_bytes)
                 return len(body), "", body
@@ -90,6 +100,21 @@ class ResponseReader:
             truncated="length" if response.is_cut else "",
             notes=(("refused", error),) if error else (),
         )
+
+
+def _framed(head: HttpHead, response: Response) -> tuple[bytes | mmap, Response]:
+    """The payload without its transfer coding, and the response without what libcurl hands on behind its end.
+
+    What we cannot take apart as libcurl did is an error, never a page that lacks a part.
+    """
+    if not response.body or not head.transfer_codings:
+        return response.body, response
+    payload, end, is_whole = read_chunks(response.body)
+    if end < len(response.body):
+        response = replace(response, body=response.body[:end])
+    if head.transfer_codings != CHUNKED or not (is_whole or response.is_cut):
+        response = replace(response, error=response.error or FetchError.BAD_ENCODING)
+    return payload, response
 
 
 def failed(details: Details, error: FetchError, started: int, ended: int) -> FetchRecord:

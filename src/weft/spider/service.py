@@ -21,10 +21,10 @@ from weft.roles.calls import ControlPlane
 from weft.roles.lease import LeaseKeeper
 from weft.spider.fetching import Fetcher, Request, Response
 from weft.spider.front_desk import DeskOptions, FrontDesk
-from weft.spider.gate import Gate, watch_disk
+from weft.spider.gate import Gate, watch_machine
 from weft.spider.orders import FetchOrder, Stage
 from weft.spider.recorder import Recorder, RecorderOptions
-from weft.spider.request_builder import RequestBuilder, SiteRefused
+from weft.spider.request_builder import RequestBuilder, RequestRefused
 from weft.spider.response_reader import FetchRecord, ResponseReader, failed
 
 log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class Spider:
             self._recorder.run(),
             self.desk.tell_working(),
             self._keep_lease(),
-            watch_disk(archive, options.min_free, lambda: self._recorder.problem, self._gate, self.desk.look),
+            watch_machine(archive, options.min_free, lambda: self._recorder.problem, self._gate, self.desk.look),
         )
         async with asyncio.TaskGroup() as group:
             for work in works:
@@ -159,9 +159,9 @@ class Spider:
         started = self._clock.now()
         try:
             request = self.resources.requests.build(order.ip, details)
-        except SiteRefused as error:
-            log.warning("site settings refused url=%s reason=%s", order.url, error)
-            self._record(order, failed(details, FetchError.BAD_SITE, started, started))
+        except RequestRefused as error:
+            log.warning("fetch refused url=%s class=%s reason=%s", order.url, error.error, error)
+            self._record(order, failed(details, error.error, started, started))
             return
         try:
             order.fetch = self._fetcher.start(request, partial(self._ended, order, details, request, started))
@@ -176,6 +176,9 @@ class Spider:
         if response.error is not None:
             log.debug("fetch ended url=%s class=%s detail=%s", order.url, response.error, response.detail)
         order.stage, order.fetch = Stage.ENDED, None
+        if response.error is FetchError.NO_SOCKET:
+            self._try_again(order)
+            return
         read = partial(self._read, details, request, response, started, self._clock.now())
         if len(response.body) <= LARGE:
             self._record(order, read())
@@ -183,6 +186,13 @@ class Spider:
             task = asyncio.get_running_loop().create_task(self._read_apart(order, read))
             self._apart.add(task)
             task.add_done_callback(self._apart.discard)
+
+    def _try_again(self, order: FetchOrder) -> None:
+        """Nobody was asked, and no site is to blame: the order waits until connections can be opened."""
+        order.stage = Stage.WAITING
+        self.desk.orders.put_back([order])
+        self._gate.close("sockets", "no more connections can be opened")
+        self.desk.look()
 
     async def _read_apart(self, order: FetchOrder, read: Callable[[], FetchRecord]) -> None:
         """A large body takes so long to decode that others would wait for it."""

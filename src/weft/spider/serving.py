@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import resource
+import logging
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from weft.errors import WeftError
+from weft.roles.connection_limit import ConnectionLimit
+from weft.roles.open_files import OTHERS
 from weft.roles.stop import StopRequest, first_of
 from weft.spider.records_http import RecordsProtocol
 from weft.spider.service import Spider
 from weft.spider.urlserver_connection import UrlServerConnection
+
+log = logging.getLogger(__name__)
 
 
 class ResultsLeft(WeftError):  # noqa: N818
@@ -32,14 +37,26 @@ class Access:
     archive: Path
 
 
-def raise_file_limit(wanted: int) -> int:
-    """Let this process open as many files as it may; returns how many that is."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard == resource.RLIM_INFINITY or hard >= wanted:
-        hard = max(soft, wanted)
-    if soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    return hard
+class OpenFiles(NamedTuple):
+    """Connections to web servers."""
+
+    concurrent: int
+    """Fetches at a time."""
+    kept: int
+    """Connections that wait for the next fetch."""
+
+
+def share_open_files(wanted: OpenFiles, limit: int) -> OpenFiles:
+    """What the settings want, or less where this process may not open as many files; that is worth a warning."""
+    concurrent = max(1, min(wanted.concurrent, limit - OTHERS))
+    shared = OpenFiles(concurrent, max(1, min(wanted.kept, limit - OTHERS - concurrent)))
+    if shared.concurrent < wanted.concurrent or shared.kept < wanted.kept:
+        log.warning(
+            "this process may open only %d files, so spider.concurrent is %d and spider.connections %d (ulimit -n)",
+            limit,
+            *shared,
+        )
+    return shared
 
 
 async def serve(
@@ -47,11 +64,11 @@ async def serve(
 ) -> None:
     """Serve until asked to stop, by a person or the control plane; raises ResultsLeft."""
     loop, keeper = asyncio.get_running_loop(), spider.resources.keeper
-    readers = ThreadPoolExecutor(2, "weft-records")
+    readers, limit = ThreadPoolExecutor(2, "weft-records"), ConnectionLimit()
 
     def connect() -> UrlServerConnection:
-        records = partial(RecordsProtocol, access.archive, access.token, readers)
-        return UrlServerConnection(spider.desk, access.token, records)
+        records = partial(RecordsProtocol, access.archive, access.token, limit, readers)
+        return UrlServerConnection(spider.desk, access.token, limit, records)
 
     await keeper.register()
     server = await loop.create_server(connect, sock=listener)

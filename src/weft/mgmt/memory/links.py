@@ -45,11 +45,16 @@ class MemoryLinks(MemoryCalls):
                 claim=link.claim,
                 etag=link.etag,
                 last_modified=link.last_modified,
-                site=settings_for(link.web_host, sites),
+                site=(site := settings_for(link.web_host, sites)),
+                address=self._located(link.web_host) if site.has_credentials else "",
             )
             for link in links
             if link.state is LinkState.CRAWLING
         }
+
+    def _located(self, web_host: str) -> str:
+        known = self._state.addresses.get(web_host)
+        return known.ip if known else ""
 
     def known(self, uris: Sequence[str]) -> dict[str, LinkFacts]:
         found = {uri: self._state.by_uri.get((LinkKind.PAGE, uri)) for uri in uris}

@@ -11,7 +11,7 @@ from weft.mgmt.sql.counters import CounterChanges, lock_chunks
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.leases import alive
 from weft.mgmt.sql.result_columns import SELECTED, columns_for, read_result, values_for
-from weft.mgmt.sql.web_hosts import settings_named
+from weft.mgmt.sql.web_hosts import addresses, settings_named
 from weft.mgmt.values import (
     ChunkId,
     Details,
@@ -154,6 +154,9 @@ def details(tx: Transaction, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
     rows = [_ToFetch(*row) for row in tx.rows(_TO_FETCH, ids=sorted(set(doc_ids)))]
     crawling = [row for row in rows if row.state == LinkState.CRAWLING]
     sites = settings_named(tx, {name for row in crawling for name in site_names(row.web_host)})
+    settings = {web_host: settings_for(web_host, sites) for web_host in {row.web_host for row in crawling}}
+    guarded = sorted(web_host for web_host, site in settings.items() if site.has_credentials)
+    located = addresses(tx, guarded) if guarded else {}
     return {
         row.doc_id: Details(
             doc_id=row.doc_id,
@@ -162,7 +165,8 @@ def details(tx: Transaction, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
             claim=row.claim,
             etag=row.etag,
             last_modified=row.last_modified,
-            site=settings_for(row.web_host, sites),
+            site=settings[row.web_host],
+            address=located[row.web_host].ip if row.web_host in located else "",
         )
         for row in crawling
     }

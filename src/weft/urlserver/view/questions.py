@@ -12,6 +12,7 @@ import msgspec
 from weft.config import host_and_port
 from weft.config.settings import Settings
 from weft.errors import WeftError
+from weft.roles.connection_limit import ConnectionLimit
 from weft.urlserver.view.snapshot import HostView
 
 LONGEST_QUESTION: Final = 16 * 1024
@@ -42,10 +43,23 @@ class HostExplainer(Protocol):
     def explain(self, web_host: str, url: str) -> HostView: ...
 
 
+class _Asker:
+    """Whoever asks; everybody has SECONDS, so nobody has to be trusted for longer."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    def turn_away(self, _reason: str) -> None:
+        self._writer.transport.abort()
+
+
 async def serve_questions(listener: socket.socket, token: str, explainer: HostExplainer) -> asyncio.Server:
     """Answer at the socket until the server is closed."""
+    limit = ConnectionLimit()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asker = _Asker(writer)
+        limit.arrived(asker, (writer.get_extra_info("peername") or ("?",))[0])
         try:
             async with asyncio.timeout(SECONDS):
                 line = await reader.readline()
@@ -53,7 +67,10 @@ async def serve_questions(listener: socket.socket, token: str, explainer: HostEx
                 await writer.drain()
         except (OSError, ValueError, TimeoutError):
             pass  # the other end has hung up, or sent no line in time
+        except asyncio.CancelledError:
+            pass  # the loop ends; asyncio would print a traceback for whoever is connected at that moment
         finally:
+            limit.gone(asker)
             writer.close()
 
     return await asyncio.start_server(answer, sock=listener, limit=LONGEST_QUESTION)
@@ -62,7 +79,7 @@ async def serve_questions(listener: socket.socket, token: str, explainer: HostEx
 def _answer(line: bytes, token: str, explainer: HostExplainer) -> HostAnswer:
     try:
         question = msgspec.json.decode(line, type=HostQuestion)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         return HostAnswer(problem=f"not a question: {error}")
     if not hmac.compare_digest(question.token.encode(), token.encode()):
         return HostAnswer(problem="wrong token; expected the URL server's spider.token")

@@ -1,0 +1,61 @@
+"""The token of one run: made by the supervisor, read by its roles, hidden from other users of the machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from weft.config import Settings
+from weft.errors import HomeError
+
+TOKEN_FILE: Final = Path("run", "token")
+"""In the home. A file, because everybody can read the arguments of a process."""
+_BYTES: Final = 32
+_TOKEN: Final = re.compile(r"[!-~]+")
+
+
+@contextmanager
+def run_token(home: Path) -> Iterator[None]:
+    """A new token for as long as this lasts; raises HomeError if it cannot be written."""
+    try:
+        _write(home / TOKEN_FILE)
+    except OSError as error:
+        raise HomeError(f"{home / TOKEN_FILE}: the token of this run cannot be written: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        (home / TOKEN_FILE).unlink(missing_ok=True)
+
+
+def with_run_token(settings: Settings, home: Path) -> Settings:
+    """The settings with the token of the run; `spider.token` wins where it is set. Raises HomeError."""
+    if settings.spider.token:
+        return settings
+    path = home / TOKEN_FILE
+    try:
+        token = path.read_bytes().strip().decode("ascii", "replace")
+    except FileNotFoundError:
+        return settings
+    except OSError as error:
+        raise HomeError(f"{path}: the token of this run cannot be read: {error.strerror}") from error
+    if not _TOKEN.fullmatch(token):
+        # Never without one: whoever wrote the file wanted the ports closed to others.
+        raise HomeError(f"{path}: this is no token; remove the file if no crawl is running")
+    return replace(settings, spider=replace(settings.spider, token=token))
+
+
+def _write(path: Path) -> None:
+    """Whole or not at all, and never readable by others, not even for a moment."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    aside = path.with_suffix(".new")
+    aside.unlink(missing_ok=True)
+    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_urlsafe(_BYTES) + "\n")
+    aside.replace(path)
