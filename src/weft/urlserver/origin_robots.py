@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from enum import Enum
 from math import ceil
@@ -12,6 +13,8 @@ from weft.robots.rules import Rules
 from weft.urlserver.hosts import NEEDS_MEMORY, NEEDS_ROBOTS, Host
 from weft.urlserver.mgmt_messages import MgmtRequests, RobotsAnswer
 from weft.urlserver.packed_link import PackedLink, is_https, is_robots, url_of
+
+log = logging.getLogger(__name__)
 
 MOST_REDIRECTS = 5
 TOO_SLOW = "Crawl-delay is longer than crawl_delay_max"
@@ -24,7 +27,7 @@ class RobotsVerdict(Enum):
 class OriginRules:
     """What an origin's robots.txt means for us, and until when."""
 
-    __slots__ = ("delay", "expires", "rules")
+    __slots__ = ("delay", "expires", "is_too_costly", "rules")
 
     def __init__(self, rules: Rules | None, expires: int, delay_max: int) -> None:
         delay = ceil((rules.crawl_delay or 0) * 1000) if rules else 0
@@ -32,6 +35,8 @@ class OriginRules:
         self.delay = delay if delay <= delay_max else 0
         self.rules = rules if delay <= delay_max else Rules.closed(TOO_SLOW)
         """None: there is no robots.txt, everything may be fetched."""
+        self.is_too_costly = False
+        """A link was refused because its robots.txt takes too long to match, and that was logged."""
 
 
 @dataclass(slots=True)
@@ -60,9 +65,13 @@ class Origins:
         known = host.https if is_https(link) else host.http
         if known is None or known.expires <= now:
             return RobotsVerdict.UNKNOWN
-        if known.rules is None or known.rules.decide(target_of(link, host.name)).allowed:
+        if known.rules is None:
             return RobotsVerdict.ALLOWED
-        return RobotsVerdict.REFUSED
+        decision = known.rules.decide(target_of(link, host.name))
+        if decision.is_too_costly and not known.is_too_costly:
+            known.is_too_costly = True
+            log.warning("robots.txt takes too long to match, links are refused url=%s", url_of(link, host.name))
+        return RobotsVerdict.ALLOWED if decision.allowed else RobotsVerdict.REFUSED
 
     def search(self, host: Host, link: PackedLink) -> None:
         """Look for the robots.txt that this link needs; the host's pages wait."""
@@ -122,8 +131,7 @@ class Origins:
             search.redirects += 1
             self._requests.open_robots[origin] = target
         else:
-            status, later = (0, 0) if outcome is None else (outcome.status, outcome.retry_after)
-            self._requests.settle_robots[origin] = RobotsAnswer(status, later, search.failures)
+            self._requests.settle_robots[origin] = _answer(outcome, search.failures)
 
     def learn(self, origin: str, known: OriginRules) -> Host | None:
         """The search is over; returns the host, which may proceed."""
@@ -157,6 +165,14 @@ class Origins:
             return self._urls.join(url, outcome.location).url
         except UrlRefused:
             return None
+
+
+def _answer(outcome: Outcome | None, failures: int) -> RobotsAnswer:
+    """A robots.txt that came but cannot be read is none that came: nobody knows what it forbids."""
+    if outcome is None:
+        return RobotsAnswer(0, 0, failures)
+    is_unreadable = 200 <= outcome.status < 300 and bool(outcome.error)
+    return RobotsAnswer(0 if is_unreadable else outcome.status, outcome.retry_after, failures)
 
 
 def origin_of(host: Host, *, https: bool) -> str:
