@@ -74,16 +74,26 @@ def payload_of(head: HttpHead, body: bytes | mmap) -> bytes | mmap:
 
 def dechunked(raw: bytes | mmap) -> bytes:
     """The payload of a chunked body (RFC 9112, section 7.1), up to where the body ends or breaks the form."""
-    parts, at = [], 0
+    return _chunks(raw)[0]
+
+
+def is_whole(head: HttpHead, body: bytes | mmap) -> bool:
+    """Tell whether a body in chunks has its last one; of any other body its length told that."""
+    return not head.is_chunked or _chunks(body)[1]
+
+
+def _chunks(raw: bytes | mmap) -> tuple[bytes, bool]:
+    """All that is in the chunks, and whether the last one came."""
+    parts, at = list[bytes](), 0
     for _ in range(MOST_CHUNKS):
         line = _CHUNK_LINE.match(raw, at)
         if line is None:
             break
         size = int(line[1], 16)
         if size == 0:
-            break
+            return b"".join(parts), True
         begin = line.end()
         parts.append(raw[begin : begin + size])
         at = begin + size
         at += 2 if raw[at : at + 2] == b"\r\n" else 1
-    return b"".join(parts)
+    return b"".join(parts), False

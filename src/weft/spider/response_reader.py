@@ -11,7 +11,7 @@ from typing import Final
 import ada_url
 
 from weft.archive.body_decoding import BodyRefused, DecodeLimits, decode_beginning, decoded_size
-from weft.archive.http_message import HttpHead, parse_head, payload_of, text_of
+from weft.archive.http_message import HttpHead, is_whole, parse_head, payload_of, text_of
 from weft.archive.warc_records import Exchange
 from weft.mgmt.values import Details, LinkKind, Result
 from weft.model.fetch_error import FetchError
@@ -68,13 +68,19 @@ class ResponseReader:
         payload: bytes | mmap = payload_of(head, response.body)
         try:
             if is_robots and 200 <= head.status < 300:
-                body = decode_beginning(payload, head.content_encoding, self.robots_bytes)
+                body = self._robots(head, response, payload)
                 return len(body), "", body
             if response.error is not None:
                 return len(payload), str(response.error), b""
             return decoded_size(payload, head.content_encoding, self.limits), "", b""
         except BodyRefused as refused:
             return len(payload), str(refused.reason), b""
+
+    def _robots(self, head: HttpHead, response: Response, payload: bytes | mmap) -> bytes:
+        """A robots.txt, and one byte more where it is too long; half of one could allow what the other half forbids."""
+        if not response.is_cut and not is_whole(head, response.body):
+            raise BodyRefused(FetchError.BAD_HTTP, "its chunks break off")
+        return decode_beginning(payload, head.content_encoding, self.robots_bytes + 1, is_cut=response.is_cut)
 
     def _exchange(self, request: Request, response: Response, head: HttpHead, error: str, started: int) -> Exchange:
         return Exchange(
