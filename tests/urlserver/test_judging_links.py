@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from support.frontier_driving import FOREVER, Driven, known
-from weft.robots.rules import Decision, Rules
-from weft.urlserver.frontier import MOST_JUDGED, MOST_JUDGED_OF_HOST
-from weft.urlserver.origin_robots import OriginRules
+from support.frontier_driving import FOREVER, Driven, known, link
+from weft.robots.rules import TOO_COSTLY, Decision, Rules
+from weft.urlserver.frontier import JUDGING_REST, MOST_JUDGED, MOST_JUDGED_OF_HOST
+from weft.urlserver.origin_robots import MOST_COSTLY, OriginRules
+from weft.urlserver.packed_link import pack
+from weft.wire import Fetch
 
 CLOSED = "User-agent: *\nDisallow: /"
 
@@ -50,7 +52,7 @@ def test_no_call_judges_more_than_a_few_links_of_a_host():
         assert 0 < rules.decided - before <= MOST_JUDGED_OF_HOST
         moment = web.frontier.next_moment(may_send=True)
         assert moment is not None
-        assert moment <= web.now + 1, "it comes again at once"
+        assert moment <= web.now + JUDGING_REST, "it comes again soon"
         web.now = max(web.now, moment)
         calls += 1
     assert calls == pytest.approx(1000 / MOST_JUDGED_OF_HOST, abs=1)
@@ -87,7 +89,7 @@ def test_other_hosts_are_served_before_a_closed_one_comes_again():
 def test_a_host_whose_rest_is_refused_later_sends_its_public_page_at_the_same_rate():
     web = Driven()
     rules = closed_host(web, "closed.com", 3 * MOST_JUDGED_OF_HOST, "192.0.2.1", last="/public")
-    sent = []
+    sent: list[Fetch] = []
     while not sent:
         sent = web.after(0.001)
     assert [fetch.url for fetch in sent] == ["https://closed.com/public"]
@@ -141,3 +143,20 @@ def test_the_rules_of_a_closed_host_still_refuse_all():
     web.frontier.registry.hosts["a.com"].https = known(CLOSED)
     assert web.after(1) == []
     assert web.refused() == {1: "robots", 2: "robots"}
+
+
+class CostlyRules(CountingRules):
+    def decide(self, target: str) -> Decision:
+        super().decide(target)
+        return TOO_COSTLY
+
+
+def test_a_robots_txt_that_is_too_costly_again_and_again_is_not_asked_any_more(caplog):
+    costly = CostlyRules()
+    known_rules = OriginRules(costly, FOREVER, 60_000)
+    packed = [pack(link(number, f"https://a.com/{number}")) for number in range(100)]
+    assert not any(known_rules.allows(each, "a.com") for each in packed)
+    assert costly.decided == MOST_COSTLY
+    assert known_rules.rules is not None
+    assert known_rules.rules.decide("/x").line_text == TOO_COSTLY.line_text
+    assert len(caplog.records) == 1

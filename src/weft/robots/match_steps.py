@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-MOST_STEPS: Final = 4_000
+MOST_STEPS: Final = 2_000
 """Each takes well under a microsecond. Large files of real sites need a few dozen of them."""
 
 

@@ -19,8 +19,10 @@ from weft.wire import Fetch, TransId
 
 BUSY_ELSEWHERE = 5000
 """How long to wait while another URL server fetches a robots.txt that we need."""
-MOST_JUDGED_OF_HOST = 16
+MOST_JUDGED_OF_HOST = 8
 """Links of one host that are refused in a row: then other hosts have their turn, because judging a link takes time."""
+JUDGING_REST = 10
+"""Milliseconds until the next ones are judged, so that one host cannot take all the time there is."""
 MOST_JUDGED = 128
 """Links of all hosts that are refused before due() ends, so that spiders and timers have theirs."""
 JUST_LOCATED = 30_000
@@ -228,8 +230,7 @@ class Frontier:
                 return link
             self._refused += 1
             self.registry.refuse(link, host, FetchError.ROBOTS)
-        # The rest has its turn after everybody who may be asked now.
-        host.wait_until = max(host.wait_until, now + 1)
+        host.wait_until = max(host.wait_until, now + JUDGING_REST)
         return None
 
     def _send(self, host: Host, ip: Ip, link: PackedLink, now: int) -> tuple[SpiderId, Fetch]:

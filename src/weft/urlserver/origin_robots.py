@@ -17,6 +17,8 @@ from weft.urlserver.packed_link import PackedLink, is_https, is_robots, url_of
 log = logging.getLogger(__name__)
 
 MOST_REDIRECTS = 5
+MOST_COSTLY = 8
+"""Decisions that a robots.txt may make too costly before nothing more is asked of it."""
 TOO_SLOW = "Crawl-delay is longer than crawl_delay_max"
 
 
@@ -27,7 +29,7 @@ class RobotsVerdict(Enum):
 class OriginRules:
     """What an origin's robots.txt means for us, and until when."""
 
-    __slots__ = ("delay", "expires", "is_too_costly", "rules")
+    __slots__ = ("_costly", "delay", "expires", "rules")
 
     def __init__(self, rules: Rules | None, expires: int, delay_max: int) -> None:
         delay = ceil((rules.crawl_delay or 0) * 1000) if rules else 0
@@ -35,8 +37,20 @@ class OriginRules:
         self.delay = delay if delay <= delay_max else 0
         self.rules = rules if delay <= delay_max else Rules.closed(TOO_SLOW)
         """None: there is no robots.txt, everything may be fetched."""
-        self.is_too_costly = False
-        """A link was refused because its robots.txt takes too long to match, and that was logged."""
+        self._costly = 0
+
+    def allows(self, link: PackedLink, web_host: str) -> bool:
+        """Judge a link of this origin. A file that is too costly again and again refuses everything."""
+        if self.rules is None:
+            return True
+        decision = self.rules.decide(target_of(link, web_host))
+        if decision.is_too_costly:
+            self._costly += 1
+            if self._costly == 1:
+                log.warning("robots.txt takes too long to match, link refused url=%s", url_of(link, web_host))
+            if self._costly == MOST_COSTLY:
+                self.rules = Rules.closed(decision.line_text)
+        return decision.allowed
 
 
 @dataclass(slots=True)
@@ -65,13 +79,7 @@ class Origins:
         known = host.https if is_https(link) else host.http
         if known is None or known.expires <= now:
             return RobotsVerdict.UNKNOWN
-        if known.rules is None:
-            return RobotsVerdict.ALLOWED
-        decision = known.rules.decide(target_of(link, host.name))
-        if decision.is_too_costly and not known.is_too_costly:
-            known.is_too_costly = True
-            log.warning("robots.txt takes too long to match, links are refused url=%s", url_of(link, host.name))
-        return RobotsVerdict.ALLOWED if decision.allowed else RobotsVerdict.REFUSED
+        return RobotsVerdict.ALLOWED if known.allows(link, host.name) else RobotsVerdict.REFUSED
 
     def search(self, host: Host, link: PackedLink) -> None:
         """Look for the robots.txt that this link needs; the host's pages wait."""
