@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.name_server import AAAA, CNAME, NXDOMAIN, A, Asked, Reply, a, encoded_name, zone_end
+from support.step_counting import steps
 from weft.addresses.dns_exchange import system_servers
 from weft.addresses.dns_message import DnsQuestion, DnsRecord, NotDns, RecordType, decode, is_answer
 
@@ -80,6 +81,47 @@ def test_a_message_full_of_pointers_is_read_in_no_time() -> None:
     pointers = b"".join(struct.pack("!H", 0xC000 | min(0x3FFF, 29 + 2 * number)) for number in range(32_000))
     with pytest.raises(NotDns):
         decode(with_records(65_535, b"\0" + pointers))
+
+
+LONGEST_CHAIN = b"".join(b"\1x\xc0" + bytes([29 + 4 * number + 4]) for number in range(50)) + b"\0"
+ADDRESS = b"\0\1\0\1\0\0\0\5\0\4\x5d\0\0\1"
+LARGE = {
+    "addresses": with_records(5400, (b"\xc0\x0c" + ADDRESS) * 4000),
+    "as many addresses as may be": with_records(256, (b"\xc0\x0c" + ADDRESS) * 255),
+    "names that point on and on": with_records(
+        200, LONGEST_CHAIN + b"\0\x10\0\1\0\0\0\0\0\0" + (b"\xc0\x1d" + ADDRESS) * 199
+    ),
+    "names of many labels": with_records(120, (b"\1x" * 120 + b"\0" + ADDRESS) * 120),
+    "aliases in a row": with_records(
+        250, b"".join(b"\2%02x\0\0\5\0\1\0\0\0\5\0\4\2%02x\0" % (number, number + 1) for number in range(250))
+    ),
+    "questions": struct.pack("!6H", 7, 0x8180, 65_535, 0, 0, 0) + b"\0\0\1\0\1" * 13_000,
+    "other records": with_records(65_535, b"\0\0\x10\0\1\0\0\0\0\0\0" * 5900),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_no_message_takes_more_than_a_bounded_number_of_steps(kind: str) -> None:
+    def work() -> None:
+        is_answer(LARGE[kind], QUESTION)
+        with suppress(NotDns):
+            decode(LARGE[kind])
+
+    assert len(LARGE[kind]) <= 65_535
+    assert steps(work) < 50_000
+
+
+def test_as_many_addresses_as_anybody_needs_are_read() -> None:
+    assert len(decode(with_records(250, (b"\xc0\x0c" + ADDRESS) * 250)).answers) == 250
+
+
+def test_a_message_with_more_records_than_may_be_is_refused_before_any_is_read() -> None:
+    def work() -> None:
+        with pytest.raises(NotDns, match="more than 16384 bytes or 256 records"):
+            decode(LARGE["addresses"])
+
+    work()
+    assert steps(work) < 300
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\7", b"\0" * 11])

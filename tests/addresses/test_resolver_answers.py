@@ -83,13 +83,29 @@ def test_aliases_without_an_end_are_not_followed_for_ever() -> None:
 
 
 def test_an_answer_that_does_not_fit_is_asked_for_over_tcp() -> None:
-    addresses = [f"93.{number >> 8}.{number & 255}.9" for number in range(2000)]
+    addresses = [f"93.{number >> 8}.{number & 255}.9" for number in range(250)]
 
     async def test(resolver: Resolver, server: NameServer, clock: ManualClock) -> None:
         assert (await resolver.resolve("a.example")).ip == "93.0.0.9"
         assert [asked.is_tcp for asked in server.asked] == [False, True]
 
     against({("a.example", A): Reply(a("a.example", *addresses).answers, only_over_tcp=True)}, test)
+
+
+def test_answers_that_are_far_too_large_are_failures() -> None:
+    addresses = [f"93.{number >> 8}.{number & 255}.9" for number in range(2400)]
+
+    async def test(resolver: Resolver, server: NameServer, clock: ManualClock) -> None:
+        for name, why in (("tcp.example", "bytes; expected at most"), ("udp.example", "more than 16384 bytes or 256")):
+            found = await resolver.resolve(name)
+            assert found.failure is Failure.UNANSWERED
+            assert why in found.reason
+
+    zone = {
+        ("tcp.example", A): Reply(a("tcp.example", *addresses).answers, only_over_tcp=True),
+        ("udp.example", A): a("udp.example", *addresses[:300]),
+    }
+    against(zone, test)
 
 
 def test_a_tcp_answer_that_is_none_is_a_failure() -> None:

@@ -242,7 +242,36 @@ def test_robots_bodies_go_into_the_result_decoded_and_cut(tmp_path):
             url_server.ask(f"r {doc_id} 127.0.0.1 {web.url('/robots.txt')}")
             await url_server.until_done("r")
             kept = running.links.mgmt.robots([web.url("")])[web.url("")]
-            assert (kept.status, kept.body) == (200, long[: 500 * 1024])
+            assert (kept.status, kept.body) == (200, long[: 500 * 1024 + 1])
+
+    asyncio.run(scenario())
+
+
+CLOSED = b"User-agent: *\nDisallow: /\n" + b"# filler\n" * 100
+BROKEN = {
+    "chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n" + b"#" * 16 + b"\r\n", 0),
+    "a length": (b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n#" + b"#" * 16, 0),
+    "gzip": (ok(gzip.compress(CLOSED)[:-20], b"Content-Encoding: gzip"), 200),
+    "plain text under the name of gzip": (ok(CLOSED, b"Content-Encoding: gzip"), 200),
+    "an unknown encoding": (ok(CLOSED, b"Content-Encoding: strange"), 200),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_robots_txt_that_breaks_off_or_cannot_be_decoded_is_an_error_without_a_body(tmp_path, kind):
+    answer, status = BROKEN[kind]
+
+    async def scenario():
+        async with web_server() as web, running_spider(tmp_path) as running:
+            web.answers("/robots.txt", answer, close=True)
+            doc_id = running.links.robots(web.url("/robots.txt"))
+            url_server = await running.connect()
+            url_server.ask(f"r {doc_id} 127.0.0.1 {web.url('/robots.txt')}")
+            await url_server.until_done("r")
+            result = running.links.result(doc_id)
+            assert result.error in ("network", "bad_http", "bad_encoding")
+            assert result.status in (0, status)
+            assert running.links.mgmt.robots([web.url("")])[web.url("")].body == b""
 
     asyncio.run(scenario())
 
@@ -257,7 +286,7 @@ def test_a_robots_txt_that_is_too_long_is_read_as_far_as_it_counts(tmp_path):
             await url_server.until_done("r")
             result = running.links.result(doc_id)
             assert (result.error, running.record(result).truncated) == ("", "length")
-            assert len(running.links.mgmt.robots([web.url("")])[web.url("")].body) == 500 * 1024
+            assert len(running.links.mgmt.robots([web.url("")])[web.url("")].body) == 500 * 1024 + 1
 
     asyncio.run(scenario())
 

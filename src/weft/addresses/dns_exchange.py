@@ -11,7 +11,16 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
-from weft.addresses.dns_message import DnsMessage, DnsQuestion, NotDns, RecordType, ResponseCode, decode, is_answer
+from weft.addresses.dns_message import (
+    LARGEST_MESSAGE,
+    DnsMessage,
+    DnsQuestion,
+    NotDns,
+    RecordType,
+    ResponseCode,
+    decode,
+    is_answer,
+)
 from weft.errors import WeftError
 
 Server = tuple[str, int]
@@ -109,7 +118,10 @@ async def _over_tcp(server: Server, question: DnsQuestion) -> bytes:
     try:
         message = question.encode()
         writer.write(len(message).to_bytes(2) + message)
-        data = await reader.readexactly(int.from_bytes(await reader.readexactly(2)))
+        size = int.from_bytes(await reader.readexactly(2))
+        if size > LARGEST_MESSAGE:
+            raise NoAnswer(f"name server {server[0]} answered with {size} bytes; expected at most {LARGEST_MESSAGE}")
+        data = await reader.readexactly(size)
     except asyncio.IncompleteReadError as error:
         raise NoAnswer(f"name server {server[0]} closed the connection") from error
     finally:

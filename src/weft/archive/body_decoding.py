@@ -27,6 +27,8 @@ _ZSTD_WINDOW: Final = 8 << 20
 # This decoder gives all that a step becomes: four bytes can become 128 KiB, so a step becomes 8 MiB at most.
 _ZSTD_STEP: Final = 256
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_NO_ENCODING: Final = frozenset({"", "identity", "none", "utf-8", "utf8"})
+"""What servers write when they mean no encoding."""
 _SEPARATOR: Final = re.compile(r"[\s,]+")
 
 Pieces = Iterator[bytes]
@@ -70,13 +72,24 @@ def decoded_size(body: bytes | mmap, content_encoding: str, limits: DecodeLimits
     return sum(sizes)
 
 
-def decode_beginning(body: bytes | mmap, content_encoding: str, most: int) -> bytes:
-    """The first `most` bytes after decoding, or what there is of them; raises BodyRefused."""
+def decode_beginning(body: bytes | mmap, content_encoding: str, most: int, *, is_cut: bool = False) -> bytes:
+    """The first `most` bytes after decoding, or what there is of them; raises BodyRefused.
+
+    For bodies that must be understood: an encoding that nobody knows is refused, and one that ends too early too,
+    unless it was cut by ourselves.
+    """
+    unknown = [name for name in _names(content_encoding) if name not in _DECODERS and name not in _NO_ENCODING]
+    if unknown:
+        raise BodyRefused(FetchError.BAD_ENCODING, f"its encoding {unknown[0]} is unknown")
     found = bytearray()
-    for piece in _guarded(body, content_encoding):
-        found += piece
-        if len(found) >= most:
-            break
+    try:
+        for piece in _guarded(body, content_encoding):
+            found += piece
+            if len(found) >= most:
+                break
+    except _EndsEarly:
+        if not is_cut:
+            raise BodyRefused(FetchError.BAD_ENCODING, f"its {content_encoding} ends too early") from None
     return bytes(found[:most])
 
 
@@ -114,12 +127,16 @@ def _guarded(body: bytes | mmap, content_encoding: str) -> Pieces:
 
 def _known(content_encoding: str) -> list[str]:
     """The encodings in the order they were put on; an unknown name means nothing, as in browsers."""
-    names = [name for name in _SEPARATOR.split(content_encoding.lower()) if name in _DECODERS]
+    names = [name for name in _names(content_encoding) if name in _DECODERS]
     if len(names) > MOST_ENCODINGS:
         raise BodyRefused(
             FetchError.BAD_ENCODING, f"{len(names)} encodings one over the other, at most {MOST_ENCODINGS}"
         )
     return names
+
+
+def _names(content_encoding: str) -> list[str]:
+    return _SEPARATOR.split(content_encoding.lower())
 
 
 def _slices(body: bytes | mmap) -> Pieces:

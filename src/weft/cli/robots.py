@@ -73,5 +73,7 @@ def _judged(rules: Rules, urls: UrlRules, given: str) -> dict[str, str | int | b
 
 
 def _drawn(item: dict[str, str | int | bool | None]) -> str:
-    why = "no rule matches" if item["line"] is None else f"line {item['line']}: {item['text']}"
+    why = item["text"] or "no rule matches"
+    if item["line"] is not None:
+        why = f"line {item['line']}: {item['text']}"
     return f"{'allowed' if item['allowed'] else 'refused'}  {item['url']}  {why}"

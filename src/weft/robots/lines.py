@@ -75,5 +75,7 @@ def _split(line: bytes) -> tuple[bytes, bytes]:
 
 def _readable(raw: bytes) -> str:
     text = raw[: 4 * _LONGEST_TEXT].decode(errors="replace").strip()
+    if len(text) <= _LONGEST_TEXT and text.isprintable():
+        return text  # nearly all are
     shown = "".join(character if character.isprintable() else "\ufffd" for character in text.replace("\t", " "))
     return shown if len(shown) <= _LONGEST_TEXT else shown[:_LONGEST_TEXT] + "…"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
 
 from weft.robots.encoding import canonical_target, forms
-from weft.robots.pattern import PathPattern, pattern_of
+from weft.robots.literal_rules import LiteralRules
+from weft.robots.match_steps import MatchSteps, TooManySteps
+from weft.robots.packed_bytes import PackedBytes
+from weft.robots.pattern import END, STAR, shortest_pattern
+from weft.robots.wildcard_rules import RankedPattern, WildcardRules
 
 _ROBOTS_TXT: Final = "/robots.txt"
 
@@ -21,7 +25,7 @@ class RobotsRule(NamedTuple):
     text: str
 
     @property
-    def rank(self) -> tuple[int, bool, int]:
+    def strength(self) -> tuple[int, bool, int]:
         """What wins over what: the most octets (RFC 9309, 2.2.2), of two equal ones the Allow, then the first line."""
         return len(self.path), self.is_allow, -(self.number or 0)
 
@@ -33,93 +37,90 @@ class Decision:
     """The line that decided; None when none did."""
     line_text: str = ""
     """That line, or why all is refused without one."""
-
-
-class _Candidate(NamedTuple):
-    rank: tuple[int, bool, int]
-    pattern: PathPattern
-    rule: RobotsRule
+    is_too_costly: bool = False
+    """Refused because finding the line that decides would take too long."""
 
 
 _FREE: Final = Decision(allowed=True)
+TOO_COSTLY: Final = Decision(False, None, "the rules of robots.txt take too long to match with this URL", True)
 
 
 class Rules:
     """The rules of every group that concerns one crawler.
 
-    Rules are kept by their head, the literal bytes before the first `*`, in byte order. All heads that a target begins
-    with are then found by one bisection: the last head that is not greater than the target, and what that one begins
-    with itself. So literal rules cost next to nothing however many there are, and of those with `*` only the ones
-    whose head fits are tried, strongest first.
+    Rules are numbered by strength, 0 is the strongest: their rank. The lowest rank that matches decides. Literal rules
+    and rules with a star are looked up apart from each other. Everything is packed: a file with many rules takes a few
+    times its own size.
     """
 
-    __slots__ = ("_candidates", "_heads", "_parents", "crawl_delay")
+    __slots__ = ("__weakref__", "_allows", "_literals", "_numbers", "_texts", "_wildcards", "crawl_delay")
 
     def __init__(self, rules: Iterable[RobotsRule] = (), crawl_delay: float | None = None) -> None:
         self.crawl_delay = crawl_delay
         """Seconds between two requests that the site asks for."""
-        by_head = _by_head(rules)
-        self._heads = sorted(by_head)
-        self._parents = _parents(self._heads)
-        self._candidates = [sorted(by_head[head], key=_rank, reverse=True) for head in self._heads]
+        ranked = _strongest_first(rules)
+        self._allows = bytes(rule.is_allow for rule in ranked)
+        self._numbers = array("I", (rule.number or 0 for rule in ranked))
+        self._texts = PackedBytes(rule.text.encode() for rule in ranked)
+        literals, wildcards = _patterns(ranked)
+        self._literals, self._wildcards = LiteralRules(literals), WildcardRules(wildcards)
 
     @classmethod
     def closed(cls, why: str) -> Self:
         """Rules that refuse everything but robots.txt, and say why."""
-        return cls([RobotsRule(False, b"*", None, why)])
+        return cls([RobotsRule(False, STAR, None, why)])
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory, about."""
+        own = len(self._allows) + len(self._numbers) * self._numbers.itemsize + self._texts.size
+        return own + self._literals.size + self._wildcards.size
 
     def decide(self, target: str) -> Decision:
-        """Judge the path and query of a URL."""
+        """Judge the path and query of a URL, at a cost that no file can raise above a bound."""
         if target.partition("?")[0] == _ROBOTS_TXT:
             return _FREE
-        found = [self._strongest(form) for form in forms(canonical_target(target))]
-        best = max(filter(None, found), key=_rank, default=None)
-        return _FREE if best is None else Decision(best.rule.is_allow, best.rule.number, best.rule.text)
+        try:
+            rank = self._strongest(target)
+        except TooManySteps:
+            return TOO_COSTLY
+        if rank == len(self._allows):
+            return _FREE
+        return Decision(bool(self._allows[rank]), self._numbers[rank] or None, self._texts[rank].decode())
 
-    def _strongest(self, target: bytes) -> _Candidate | None:
-        best = None
-        position = bisect_right(self._heads, target) - 1
-        while position >= 0:
-            if target.startswith(self._heads[position]):
-                best = _stronger(best, self._candidates[position], target)
-            position = self._parents[position]
+    def _strongest(self, target: str) -> int:
+        """The rank of the rule that decides; the number of all rules if none does."""
+        marked = [form + END for form in forms(canonical_target(target))]
+        best = len(self._allows)
+        for each in marked:
+            best = min(best, self._literals.strongest(each, best))
+        steps = MatchSteps()
+        for each in marked:
+            best = self._wildcards.strongest(each, best, steps)
         return best
 
 
-def _stronger(best: _Candidate | None, candidates: list[_Candidate], target: bytes) -> _Candidate | None:
-    """The first of `candidates`, strongest first, that matches and is stronger than `best`; else `best`."""
-    for candidate in candidates:
-        if best is not None and candidate.rank <= best.rank:
-            break
-        if candidate.pattern.follows(target):
-            return candidate
-    return best
-
-
-def _by_head(rules: Iterable[RobotsRule]) -> dict[bytes, list[_Candidate]]:
+def _strongest_first(rules: Iterable[RobotsRule]) -> list[RobotsRule]:
     # Of two rules with one path only the stronger can ever decide.
     by_path: dict[bytes, RobotsRule] = {}
     for rule in rules:
-        if rule.rank > by_path.setdefault(rule.path, rule).rank:
+        if rule.strength > by_path.setdefault(rule.path, rule).strength:
             by_path[rule.path] = rule
-    by_head: dict[bytes, list[_Candidate]] = {}
-    for rule in by_path.values():
+    return sorted(by_path.values(), key=_strength, reverse=True)
+
+
+def _strength(rule: RobotsRule) -> tuple[int, bool, int]:
+    return rule.strength
+
+
+def _patterns(ranked: Iterable[RobotsRule]) -> tuple[dict[bytes, int], list[RankedPattern]]:
+    """Literal patterns with the strongest rank of each, and those with a star, strongest first."""
+    literals, wildcards = dict[bytes, int](), list[RankedPattern]()
+    for rank, rule in enumerate(ranked):
         for form in forms(rule.path):
-            pattern = pattern_of(form)
-            by_head.setdefault(pattern.head, []).append(_Candidate(rule.rank, pattern, rule))
-    return by_head
-
-
-def _rank(candidate: _Candidate) -> tuple[int, bool, int]:
-    return candidate.rank
-
-
-def _parents(heads: list[bytes]) -> list[int]:
-    """For each of the sorted heads the position of the longest other head that it begins with; -1: none."""
-    parents, open_heads = [], list[int]()
-    for position, head in enumerate(heads):
-        while open_heads and not head.startswith(heads[open_heads[-1]]):
-            open_heads.pop()
-        parents.append(open_heads[-1] if open_heads else -1)
-        open_heads.append(position)
-    return parents
+            pattern = shortest_pattern(form)
+            if STAR in pattern:
+                wildcards.append(RankedPattern(rank, pattern))
+            else:
+                literals.setdefault(pattern, rank)
+    return literals, wildcards

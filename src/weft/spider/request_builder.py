@@ -47,7 +47,8 @@ class RequestBuilder:
         ]
         is_robots = details.kind is LinkKind.ROBOTS
         lines = (*public, *_site_lines(access))
-        most = self.robots_bytes if is_robots else self.max_body
+        # One byte more than counts, so that a line which the limit cuts is known to be cut.
+        most = self.robots_bytes + 1 if is_robots else self.max_body
         return Request(details.url, ip, lines, len(public), access, most, cuts=is_robots)
 
 

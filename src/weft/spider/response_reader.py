@@ -78,13 +78,17 @@ class ResponseReader:
             if response.error is FetchError.BAD_ENCODING:
                 return len(payload), str(response.error), b""
             if is_robots and 200 <= head.status < 300:
-                body = decode_beginning(payload, head.content_encoding, self.robots_bytes)
+                body = self._robots(head, response, payload)
                 return len(body), "", body
             if response.error is not None:
                 return len(payload), str(response.error), b""
             return decoded_size(payload, head.content_encoding, self.limits), "", b""
         except BodyRefused as refused:
             return len(payload), str(refused.reason), b""
+
+    def _robots(self, head: HttpHead, response: Response, payload: bytes | mmap) -> bytes:
+        """A robots.txt, and one byte more where it is too long."""
+        return decode_beginning(payload, head.content_encoding, self.robots_bytes + 1, is_cut=response.is_cut)
 
     def _exchange(self, request: Request, response: Response, head: HttpHead, error: str, started: int) -> Exchange:
         return Exchange(

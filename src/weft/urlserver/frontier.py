@@ -19,6 +19,14 @@ from weft.wire import Fetch, TransId
 
 BUSY_ELSEWHERE = 5000
 """How long to wait while another URL server fetches a robots.txt that we need."""
+MOST_JUDGED_OF_HOST = 8
+"""Links of one host that are refused in a row: then other hosts have their turn, because judging a link takes time."""
+JUDGING_REST = 10
+"""Milliseconds until the next ones are judged, so that one host cannot take all the time there is."""
+MOST_JUDGED = 128
+"""Links of all hosts that are refused before due() ends, so that spiders and timers have theirs."""
+JUST_LOCATED = 30_000
+"""For so long after a look-up one request may be made, even if the DNS allows nobody to keep the address."""
 
 
 class Frontier:
@@ -28,6 +36,8 @@ class Frontier:
         self.requests = self.registry.requests
         self.in_flight = InFlight(round(settings.timeout_spider_status * 1000), settings.spider_urls, generation)
         self.returns = Returns(self.registry, self.in_flight, settings.host_failures)
+        self._refused = 0
+        """Links, since due() was called."""
 
     # Links come in.
 
@@ -98,6 +108,7 @@ class Frontier:
             self.registry.release_all(host)
         else:
             host.address, host.expires = address.ip, address.expires
+            host.just_located_until = now + JUST_LOCATED
             self._obey(host, address.settings, now)
             self._settle(host, address.ip_key)
         self.registry.proceed(host, now)
@@ -169,9 +180,12 @@ class Frontier:
     # URLs go out and come back.
 
     def due(self, now: int) -> Iterator[tuple[SpiderId, Fetch]]:
-        """Every URL that may be sent at `now` without rudeness, and the spider to send it to."""
-        registry = self.registry
-        while self.in_flight.has_room and (host := registry.schedule.next_host(now)) is not None:
+        """Every URL that may be sent at `now` without rudeness, and the spider to send it to.
+
+        It may end before all hosts had their turn: next_moment() then says that there is more to do at once.
+        """
+        registry, self._refused = self.registry, 0
+        while self._may_go_on and (host := registry.schedule.next_host(now)) is not None:
             ip = host.ip
             link = self._next_link(host, now)
             if link is not None and ip is not None:
@@ -193,23 +207,30 @@ class Frontier:
             moments.append(self.registry.schedule.next_moment())
         return min((moment for moment in moments if moment is not None), default=None)
 
+    @property
+    def _may_go_on(self) -> bool:
+        return self.in_flight.has_room and self._refused < MOST_JUDGED
+
     def _next_link(self, host: Host, now: int) -> PackedLink | None:
-        """Take the first link that may be fetched, refusing others on the way; None: the host has to wait."""
-        if host.expires <= now:
+        """Take the first link that may be fetched, refusing a few others on the way; None: the host has to wait."""
+        if host.expires <= now and host.just_located_until <= now:
             host.needs |= NEEDS_ADDRESS
             self.requests.resolve.append(host.name)
             return None
         if host.ip is not None and not self.registry.ips.owns(host.ip):
             self.registry.release_all(host)
-        while host.links:
-            verdict = self.registry.origins.judge(host, host.links[0], now)
+        for link in host.links[:MOST_JUDGED_OF_HOST]:
+            verdict = self.registry.origins.judge(host, link, now)
             if verdict is RobotsVerdict.UNKNOWN:
-                self.registry.origins.search(host, host.links[0])
+                self.registry.origins.search(host, link)
                 return None
-            link = self.registry.take(host)
+            self.registry.take(host)
             if verdict is RobotsVerdict.ALLOWED:
+                host.just_located_until = 0
                 return link
+            self._refused += 1
             self.registry.refuse(link, host, FetchError.ROBOTS)
+        host.wait_until = max(host.wait_until, now + JUDGING_REST)
         return None
 
     def _send(self, host: Host, ip: Ip, link: PackedLink, now: int) -> tuple[SpiderId, Fetch]:

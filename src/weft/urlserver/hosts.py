@@ -53,6 +53,7 @@ class Host:
         "http",
         "https",
         "ip",
+        "just_located_until",
         "last",
         "links",
         "name",
@@ -74,6 +75,8 @@ class Host:
         self.address = ""
         self.expires = 0
         """When the address must be looked up again."""
+        self.just_located_until = 0
+        """Until when one request may use an address that has expired, because it was looked up for that request."""
         self.http: OriginRules | None = None
         self.https: OriginRules | None = None
         self.last = 0

@@ -14,6 +14,8 @@ from weft.mgmt.api import UrlServerCalls
 from weft.mgmt.values import Address, ClaimedLink, DocId, Lease, Outcome, Result, Robots
 from weft.model.site import SiteSettings
 from weft.robots.policy import FIRST_RETRY, good_until, is_reachable, policy
+from weft.robots.rules import Rules
+from weft.robots.rules_cache import RulesCache, TooManyRules
 from weft.urlserver.address_policy import AddressPolicy, is_unanswered
 from weft.urlserver.mgmt_messages import HostAddress, MgmtReplies, MgmtRequests, RobotsAnswer
 from weft.urlserver.origin_robots import OriginRules
@@ -26,6 +28,7 @@ T = TypeVar("T")
 
 BULK = 1000
 """Links or hosts in one call."""
+NO_MEMORY = "too many large robots.txt files are in use"
 UNANSWERED_AGE = 86_400_000
 """For how long it matters that the DNS gave no answer for a host."""
 
@@ -59,6 +62,7 @@ class MgmtGateway:
         self._mgmt, self._robots, self._policy, self._sitemaps = mgmt, robots, address_policy, sitemaps
         self._wall, self._monotonic = clocks
         self._sites = SiteCache(mgmt, clocks.monotonic)
+        self._rules = RulesCache(robots.agent, robots.limit)
 
     def claim(self, lease: Lease, limit: int, reject: Collection[str]) -> MgmtReplies:
         chunk = self._mgmt.claim(lease, limit, reject)
@@ -129,13 +133,15 @@ class MgmtGateway:
 
     def _settled(self, origin: str, answer: RobotsAnswer, stored: Robots | None) -> Robots:
         now = self._wall.now()
-        is_stored = stored is not None and stored.status == answer.status
+        body = stored.body if stored is not None and stored.status == answer.status else None
+        # Rules that nobody has are not rules that allow everything.
+        status = 0 if body is None and 200 <= answer.status < 300 else answer.status
         return Robots(
             origin=origin,
-            status=answer.status,
-            body=stored.body if stored is not None and is_stored and is_reachable(answer.status) else b"",
+            status=status,
+            body=body if body is not None and is_reachable(status) else b"",
             fetched=now,
-            expires=good_until(answer.status, now, retry_after=answer.retry_after, failures=answer.failures),
+            expires=good_until(status, now, retry_after=answer.retry_after, failures=answer.failures),
         )
 
     def _read_robots(self, requests: MgmtRequests, replies: MgmtReplies) -> None:
@@ -158,9 +164,17 @@ class MgmtGateway:
             self._sitemaps.add(robots, self._sites)
 
     def _known(self, robots: Robots) -> OriginRules:
-        has_rules = not is_reachable(robots.status) or 200 <= robots.status < 300
-        rules = policy(robots.status, robots.body, self._robots.agent, self._robots.limit) if has_rules else None
-        return OriginRules(rules, self._to_monotonic(robots.expires), self._robots.delay_max)
+        expires, delay_max = self._to_monotonic(robots.expires), self._robots.delay_max
+        try:
+            return OriginRules(self._rules_of(robots), expires, delay_max)
+        except TooManyRules:
+            log.warning("robots.txt of %s is not read now: too many large ones are in use", robots.origin)
+            return OriginRules(Rules.closed(NO_MEMORY), min(expires, self._monotonic.now() + FIRST_RETRY), delay_max)
+
+    def _rules_of(self, robots: Robots) -> Rules | None:
+        if 200 <= robots.status < 300:
+            return self._rules.rules_of(robots.body)
+        return None if is_reachable(robots.status) else policy(robots.status, b"", self._robots.agent)
 
     def _open_robots(self, lease: Lease, requests: MgmtRequests, replies: MgmtReplies) -> None:
         if requests.open_robots:

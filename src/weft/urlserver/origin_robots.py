@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from enum import Enum
 from math import ceil
@@ -13,7 +14,11 @@ from weft.urlserver.hosts import NEEDS_MEMORY, NEEDS_ROBOTS, Host
 from weft.urlserver.mgmt_messages import MgmtRequests, RobotsAnswer
 from weft.urlserver.packed_link import PackedLink, is_https, is_robots, url_of
 
+log = logging.getLogger(__name__)
+
 MOST_REDIRECTS = 5
+MOST_COSTLY = 8
+"""Decisions that a robots.txt may make too costly before nothing more is asked of it."""
 TOO_SLOW = "Crawl-delay is longer than crawl_delay_max"
 
 
@@ -24,7 +29,7 @@ class RobotsVerdict(Enum):
 class OriginRules:
     """What an origin's robots.txt means for us, and until when."""
 
-    __slots__ = ("delay", "expires", "rules")
+    __slots__ = ("_costly", "delay", "expires", "rules")
 
     def __init__(self, rules: Rules | None, expires: int, delay_max: int) -> None:
         delay = ceil((rules.crawl_delay or 0) * 1000) if rules else 0
@@ -32,6 +37,20 @@ class OriginRules:
         self.delay = delay if delay <= delay_max else 0
         self.rules = rules if delay <= delay_max else Rules.closed(TOO_SLOW)
         """None: there is no robots.txt, everything may be fetched."""
+        self._costly = 0
+
+    def allows(self, link: PackedLink, web_host: str) -> bool:
+        """Judge a link of this origin. A file that is too costly again and again refuses everything."""
+        if self.rules is None:
+            return True
+        decision = self.rules.decide(target_of(link, web_host))
+        if decision.is_too_costly:
+            self._costly += 1
+            if self._costly == 1:
+                log.warning("robots.txt takes too long to match, link refused url=%s", url_of(link, web_host))
+            if self._costly == MOST_COSTLY:
+                self.rules = Rules.closed(decision.line_text)
+        return decision.allowed
 
 
 @dataclass(slots=True)
@@ -60,9 +79,7 @@ class Origins:
         known = host.https if is_https(link) else host.http
         if known is None or known.expires <= now:
             return RobotsVerdict.UNKNOWN
-        if known.rules is None or known.rules.decide(target_of(link, host.name)).allowed:
-            return RobotsVerdict.ALLOWED
-        return RobotsVerdict.REFUSED
+        return RobotsVerdict.ALLOWED if known.allows(link, host.name) else RobotsVerdict.REFUSED
 
     def search(self, host: Host, link: PackedLink) -> None:
         """Look for the robots.txt that this link needs; the host's pages wait."""
@@ -122,8 +139,7 @@ class Origins:
             search.redirects += 1
             self._requests.open_robots[origin] = target
         else:
-            status, later = (0, 0) if outcome is None else (outcome.status, outcome.retry_after)
-            self._requests.settle_robots[origin] = RobotsAnswer(status, later, search.failures)
+            self._requests.settle_robots[origin] = _answer(outcome, search.failures)
 
     def learn(self, origin: str, known: OriginRules) -> Host | None:
         """The search is over; returns the host, which may proceed."""
@@ -157,6 +173,14 @@ class Origins:
             return self._urls.join(url, outcome.location).url
         except UrlRefused:
             return None
+
+
+def _answer(outcome: Outcome | None, failures: int) -> RobotsAnswer:
+    """A robots.txt that came but cannot be read is none that came: nobody knows what it forbids."""
+    if outcome is None:
+        return RobotsAnswer(0, 0, failures)
+    is_unreadable = 200 <= outcome.status < 300 and bool(outcome.error)
+    return RobotsAnswer(0 if is_unreadable else outcome.status, outcome.retry_after, failures)
 
 
 def origin_of(host: Host, *, https: bool) -> str:

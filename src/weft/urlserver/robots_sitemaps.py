@@ -17,6 +17,8 @@ from weft.urlserver.site_cache import SiteCache
 
 MOST: Final = 50
 """Sitemaps that are taken from one robots.txt."""
+MOST_NAMED: Final = 1000
+"""Names of sitemaps that are looked at in one robots.txt: those of other domains are not taken."""
 _MAYBE: Final = re.compile(rb"site-?map", re.IGNORECASE)
 
 SitemapPriority = Callable[[PageUrl], int | None]
@@ -29,7 +31,7 @@ def sitemaps_of(robots: Robots, rules: UrlRules, limit: int) -> list[PageUrl]:
         return []
     home = rules.identify(f"{robots.origin}/")
     found: dict[str, PageUrl] = {}
-    for text in parse(robots.body, limit).sitemaps:
+    for text in parse(robots.body, limit).sitemaps[:MOST_NAMED]:
         page = _named(rules, home, text)
         if page is not None:
             found.setdefault(page.uri, page)
