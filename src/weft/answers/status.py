@@ -9,7 +9,7 @@ import msgspec
 from weft.answers.disk import look_at_disk
 from weft.config import Settings
 from weft.mgmt.api import OperatorCalls
-from weft.mgmt.values import Health, Node, NodeState, NodeType
+from weft.mgmt.values import ClockJump, Health, Node, NodeState, NodeType
 from weft.roles.status_file import last_status, read_status
 
 
@@ -49,6 +49,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Links that are not crawled, by kind of refusal."""
     oldest_lease: int | None
     """Milliseconds since the least recent heartbeat of a node that holds work."""
+    clock_jump: ClockJump | None
+    """The last time that the control plane's clock went back, if it was lately and by more than a minute."""
     nodes: list[Node]
     freshness: Freshness
     rate: float
@@ -71,6 +73,7 @@ def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
         errors=counts.errors,
         refused=index.get("refused", {}),
         oldest_lease=counts.oldest_lease,
+        clock_jump=counts.clock_jump,
         nodes=nodes,
         freshness=msgspec.convert(index.get("freshness", {}), Freshness),
         rate=index.get("rate", 0.0) if "index" in running else 0.0,

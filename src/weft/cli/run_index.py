@@ -63,6 +63,7 @@ def make_resources(
 ) -> IndexResources:
     from functools import partial
 
+    from weft.clock import MonotonicClock
     from weft.dispatcher.dispatcher import Dispatcher
     from weft.index.builder import Builder
     from weft.index.handlers import load_handlers
@@ -80,6 +81,6 @@ def make_resources(
         builder=Builder(store, index, read_all, settings.dispatcher, clock, load_handlers()),
         dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock),
         settings=settings.dispatcher,
-        clock=clock,
+        clock=MonotonicClock(),
         write_status=partial(write_status, home, "index"),
     )
