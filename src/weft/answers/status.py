@@ -10,6 +10,7 @@ from weft.answers.disk import look_at_disk
 from weft.config import Settings
 from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import ClockJump, Health, Node, NodeState, NodeType
+from weft.roles.mgmt_upkeep import STATUS as UPKEEP
 from weft.roles.status_file import last_status, read_status
 
 
@@ -36,6 +37,15 @@ class IndexFigures(msgspec.Struct, frozen=True):
     outstanding: int | None = None
 
 
+class MgmtCare(msgspec.Struct, frozen=True):
+    """Of a control plane that is a file in the home."""
+
+    copied: float | None = None
+    """When the newest copy of it was made, in seconds since 1970."""
+    damage: str = ""
+    """What was found when it was checked after an unclean stop."""
+
+
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     running: list[str]
     """Roles of this home."""
@@ -59,6 +69,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """When the index process wrote its figures, in seconds since 1970."""
     disk: DiskRoom
     index: IndexFigures
+    mgmt: MgmtCare
 
 
 def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
@@ -80,6 +91,7 @@ def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
         told=index.get("at"),
         disk=DiskRoom(disk.free, disk.least, disk.is_low),
         index=msgspec.convert({name: index.get(name) for name in IndexFigures.__struct_fields__}, IndexFigures),
+        mgmt=msgspec.convert(last_status(home, UPKEEP) or {}, MgmtCare),
     )
 
 
