@@ -76,6 +76,14 @@ class MgmtForeign(MgmtError):  # noqa: N818
     """The database is not a weft control plane, or belongs to a newer version."""
 
 
+class MgmtMissing(MgmtError):  # noqa: N818
+    """The control plane of a home that was crawled is gone, or there is no good copy of it."""
+
+
+class MgmtDamaged(MgmtError):  # noqa: N818
+    """The database's file is damaged."""
+
+
 class MgmtUnavailable(MgmtError):  # noqa: N818
     """The database cannot be reached, or refuses the login."""
 

@@ -68,6 +68,20 @@ def test_an_address_is_kept_for_its_time_and_then_asked_for_again() -> None:
     against(zone, test)
 
 
+@pytest.mark.parametrize("seconds", [3_600, 86_400])
+def test_an_address_is_not_kept_for_longer_when_the_clock_is_set_back(seconds: int) -> None:
+    zone = {("a.example", A): a("a.example", "93.184.9.3", ttl=300)}
+
+    async def test(resolver: Resolver, server: NameServer, clock: ManualClock) -> None:
+        await resolver.resolve("a.example")
+        clock.advance(-seconds)
+        zone["a.example", A] = a("a.example", "93.184.9.4", ttl=300)
+        again = await resolver.resolve("a.example")
+        assert (again.ip, again.expires) == ("93.184.9.4", clock.now() + 300_000)
+
+    against(zone, test)
+
+
 def test_a_name_that_does_not_exist_is_remembered() -> None:
     async def test(resolver: Resolver, server: NameServer, clock: ManualClock) -> None:
         found = await resolver.resolve("none.example")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from pathlib import Path
 
 import pytest
@@ -42,10 +43,19 @@ def test_pages_are_summed_over_the_processes_that_loaded_them(progress: CrawlPro
     assert progress.refused() == {"out of scope": 14, "depth": 4}
 
 
-def test_what_an_earlier_crawl_told_does_not_count(progress: CrawlProgress) -> None:
-    write_status(progress.home, "index", {**FACTS, "at": progress.began_at - 1})
+def test_what_an_earlier_crawl_told_does_not_count(tmp_path: Path) -> None:
+    write_status(tmp_path, "index", FACTS)
+    progress = CrawlProgress(MemoryMgmt(ManualClock(1_000)), tmp_path, tmp_path / "warc", least_free=0)
     progress.look()
     assert progress.total("pages") == 0
+
+
+@pytest.mark.parametrize("seconds", [-86_400, -3_600, 3_600, 86_400])
+def test_what_is_told_counts_whatever_happens_to_the_clock(progress: CrawlProgress, seconds: int) -> None:
+    write_status(progress.home, "index", {**FACTS, "at": time.time() + seconds})
+    progress.look()
+    assert progress.total("pages") == 120
+    assert read_status(progress.home, "index") is None, "nobody renews it"
 
 
 def test_last_words_count_though_nobody_runs_any_more(progress: CrawlProgress) -> None:

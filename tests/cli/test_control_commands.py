@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from support.mgmt_engines import Server
 from support.weft_command import one_sentence, weft
+from weft.clock import ManualClock, SystemClock
 from weft.mgmt.api import Mgmt
 from weft.mgmt.postgres import PostgresMgmt
 from weft.mgmt.sqlite import SqliteMgmt
@@ -142,6 +144,19 @@ def test_status_nodes_and_retry_tell_what_the_control_plane_knows(run: Command, 
     assert "| https://h0.com/ |" in drawn
     assert "here:2" in drawn
     mgmt.close()
+
+
+def test_status_tells_that_the_clock_went_back(tmp_path: Path) -> None:
+    assert weft("add", "https://a.com/", cwd=tmp_path).returncode == 0
+    ahead = ManualClock(SystemClock().now() + 25 * 3_600_000)
+    with closing(SqliteMgmt(tmp_path / "weft-data" / "mgmt.db", ahead)) as mgmt:
+        mgmt.register(NodeType.CRAWLER, "here:1")
+    said = "it went back by 25 h 0 min"
+    assert f"{said}; waits are cut to their own length when weft runs next" in weft("status", cwd=tmp_path).stdout
+    assert answer(weft("status", "--json", cwd=tmp_path))["clock_jump"]["at"] is None
+    assert weft("add", "https://b.com/", cwd=tmp_path).returncode == 0
+    assert f"{said} on 20" in weft("status", cwd=tmp_path).stdout
+    assert 24 * 3_600_000 < answer(weft("status", "--json", cwd=tmp_path))["clock_jump"]["by"] < 26 * 3_600_000
 
 
 def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:

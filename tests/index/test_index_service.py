@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.built_world import SETTINGS, World
+from weft.clock import MonotonicClock
 from weft.config.sections import MgmtSettings
 from weft.errors import MgmtError, MgmtUnavailable, StoreError
 from weft.index.service import IndexResources, IndexService
@@ -89,7 +90,7 @@ class Running:
                 builder=self.world.builder,
                 dispatcher=self.world.dispatcher,
                 settings=SETTINGS,
-                clock=self.world.clock,
+                clock=MonotonicClock(),
                 write_status=self.facts.append,
             )
         )
@@ -342,5 +343,25 @@ def test_stopped_at_once_it_finishes_only_the_build_in_hand(tmp_path):
             assert run.builds == 1
             assert run.chunks("built") == 0
             assert run.node.state is NodeState.OFFLINE
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("seconds", [-86_400, -3_600, 3_600, 86_400])
+def test_a_clock_that_is_set_ahead_or_back_holds_nothing_up(tmp_path, seconds):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            run.world.fetch("https://a.com/", PAGE)
+            await run.until(lambda: run.chunks("built") == 1)
+            run.world.clock.advance(seconds)
+            run.mgmt.heartbeat(run.world.crawler)
+            await run.until(lambda: run.mgmt.counts().links["pending"] == 2)
+            run.world.fetch("https://a.com/one", "<title>One</title>")
+            await run.until(lambda: run.chunks("built") == 2)
+            assert run.world.answers.page("https://a.com/one").title == "One"
+            beats = run.mgmt.beats
+            await run.until(lambda: run.mgmt.beats > beats + 2)
+            assert run.node.state is NodeState.ONLINE
+            assert run.facts[-1]["rate"] < 1
 
     asyncio.run(story())

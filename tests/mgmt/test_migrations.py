@@ -16,13 +16,13 @@ from weft.errors import MgmtError, MgmtForeign
 from weft.mgmt.postgres import PostgresMgmt
 from weft.mgmt.relations import RELATIONS
 from weft.mgmt.sql import postgres_database, sqlite_database
-from weft.mgmt.sql.database import Transaction
+from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.dialect import Dialect
 from weft.mgmt.sql.mgmt import SqlMgmt
 from weft.mgmt.sql.migrations import Migration, migrations
 from weft.mgmt.sqlite import SqliteMgmt
 from weft.mgmt.story import story
-from weft.mgmt.values import Address, NodeType, Robots
+from weft.mgmt.values import Address, NewLink, NodeType, Robots
 from weft.model.site import Site
 
 RELEASED = {"001_relations": "6ba81f4b9273798a11bb7bbed86bf36aaae8b0ca5e94f1d5588c8d7e6f374892"}
@@ -34,11 +34,31 @@ VALUES ('10.10.127.103:5000', 'Web App', 'offline', 'healthy', 'online', 0, 0)
 """
 
 
+OLD_COLUMNS = {
+    "host": "*",
+    "chunk": "id",
+    "link": "*",
+    "crawler": "*",
+    "index_builder": "*",
+    "index_server": "*",
+    "pending_host": "web_host, pending, ready_at, slot",
+    "robots": "*",
+    "address": "web_host, ip, ip_key, expires, reason",
+    "slot": "*",
+    "site": "*",
+    "tally": "*",
+}
+"""What the tables of 0.1.0 hold, in an order in which rows only refer to rows that are there."""
+NUMBERED = {"host": "index", "chunk": "id", "link": "index", "crawler": "index", "index_server": "index"}
+
+
 @dataclass
 class Place:
     open: Callable[[], SqlMgmt]
     module: object
     """Which runs the migrations."""
+    open_another: Callable[[], SqlMgmt]
+    """A second, empty control plane."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -50,10 +70,12 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         return mgmt
 
     if request.param == "sqlite":
-        yield Place(lambda: keep(SqliteMgmt(tmp_path / "mgmt.db")), sqlite_database)
+        another = tmp_path / "another.db"
+        yield Place(lambda: keep(SqliteMgmt(tmp_path / "mgmt.db")), sqlite_database, lambda: keep(SqliteMgmt(another)))
     else:
-        url = request.getfixturevalue("postgres_url")
-        yield Place(lambda: keep(PostgresMgmt(url)), postgres_database)
+        server, url = request.getfixturevalue("postgres_server"), request.getfixturevalue("postgres_url")
+        place = server.url(server.make_schema())
+        yield Place(lambda: keep(PostgresMgmt(url)), postgres_database, lambda: keep(PostgresMgmt(place)))
     for mgmt in opened:
         mgmt.close()
 
@@ -65,15 +87,37 @@ def old(place: Place, monkeypatch: pytest.MonkeyPatch) -> SqlMgmt:
     def of_version_1(dialect: Dialect) -> list[Migration]:
         return migrations(dialect)[:1]
 
+    new = place.open_another()
+    list(story(new))
+    new.own_slots(new.register(NodeType.CRAWLER, "10.10.127.104:5000"))
+    new.save_robots([Robots(origin="https://a", status=200, body=b"x")])
+    new.save_addresses([Address("a", "1.1.1.1", "1.1.1.1", 9)])
+    new.set_sites([Site(name="a")])
     with monkeypatch.context() as patched:
         patched.setattr(place.module, "migrations", of_version_1)
         mgmt = place.open()
-    list(story(mgmt))
-    mgmt.own_slots(mgmt.register(NodeType.CRAWLER, "10.10.127.104:5000"))
-    mgmt.save_robots([Robots(origin="https://a", status=200, body=b"x")])
-    mgmt.save_addresses([Address("a", "1.1.1.1", "1.1.1.1", 9)])
-    mgmt.set_sites([Site(name="a")])
+    for table, columns in OLD_COLUMNS.items():
+        mgmt._database.write(partial(_fill, table, columns, new._database.read(partial(_all, table, columns))))
+    if place.module is postgres_database:
+        for table, number in NUMBERED.items():
+            mgmt._database.write(partial(_continue_numbers, table, number))
     return mgmt
+
+
+def _continue_numbers(table: str, number: str, tx: Transaction) -> None:
+    newest = f'(SELECT max("{number}") FROM {table})'
+    tx.rows(f"SELECT setval(pg_get_serial_sequence('{table}', '{number}'), {newest})")
+
+
+def _all(table: str, columns: str, tx: Transaction) -> list[Row]:
+    return sorted(tx.rows(f"SELECT {columns} FROM {table}"), reverse=table == "link")
+
+
+def _fill(table: str, columns: str, rows: list[Row], tx: Transaction) -> None:
+    for row in rows:
+        values = {f"v{'x' * number}": value for number, value in enumerate(row)}
+        named = "" if columns == "*" else f"({columns})"
+        tx.run(f"INSERT INTO {table} {named} VALUES ({', '.join(f':{name}' for name in values)})", **values)
 
 
 def _run(statement: str, tx: Transaction) -> object:
@@ -101,12 +145,24 @@ def test_a_control_plane_of_0_1_0_is_migrated_and_keeps_every_row(place: Place, 
         old._database.write(lambda tx: tx.run(ANOTHER_TYPE))
     old.close()
     new = place.open()
-    assert versions(new) == [1, 2]
+    assert versions(new) == [1, 2, 3]
     assert rows(new) == before
     audit(new)
     lease = new.register(NodeType.INDEX_SERVER, "10.10.127.105:5000", row=2)
     assert lease.node > 4, "numbers of nodes continue"
     assert new.next_placement(lease, 0) is not None
+
+
+def test_waits_that_an_older_weft_set_while_its_clock_was_ahead_are_cut(place: Place, old: SqlMgmt) -> None:
+    day = 86_400_000
+    old._database.write(lambda tx: tx.run("UPDATE pending_host SET ready_at = ready_at + :day", day=day))
+    old._database.write(lambda tx: tx.run("UPDATE host SET seen = seen + :day", day=day))
+    old.close()
+    new = place.open()
+    host = next(str(row["web_host"]) for row in new.table("pending_host") if row["web_host"] != "a")
+    new.add([NewLink("z", "https://z/", host)])
+    assert new.claim(new.register(NodeType.CRAWLER, "10.10.127.106:5000")) is not None
+    assert new.counts().clock_jump is not None
 
 
 def test_references_to_nodes_are_still_enforced(place: Place, old: SqlMgmt) -> None:

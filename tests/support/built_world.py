@@ -21,7 +21,7 @@ from weft.index.handlers import HandledPage, PageHandlers
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.verify import verify
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import NewLink, NodeType, Result, WarcPosition
+from weft.mgmt.values import NewLink, NodeType, Reopen, Result, WarcPosition
 from weft.model.domain import reversed_domain
 from weft.model.site import Site
 from weft.model.url import UrlRules
@@ -88,6 +88,14 @@ class World:
             started=now, ended=now, content_type=kind, **about,
         )  # fmt: skip
         assert self.mgmt.report([result]) == [True]
+
+    def fetch_again(self, url: str, body: str) -> None:
+        """A known page was asked again, whenever it is due."""
+        page = RULES.identify(url)
+        known = self.mgmt.known([page.uri])[page.uri]
+        again = Reopen(uri=page.uri, url=page.url, web_host="host", after=known.ended)
+        assert self.mgmt.reopen([again]) == [True]
+        self.fetch(url, body)
 
     def build(self) -> BuiltRound:
         chunks = self.mgmt.take_crawled(self.lease)

@@ -210,6 +210,10 @@ class Machine(RuleBasedStateMachine):
     def wait(self, seconds: int) -> None:
         self.clock.advance(seconds)
 
+    @rule(seconds=st.sampled_from([-90_000, -3_600, -86_400, -6, -2, 3_600, 90_000]))
+    def set_clock(self, seconds: int) -> None:
+        self.clock.advance(seconds)
+
     @rule()
     def reap(self) -> None:
         self.all(lambda mgmt: mgmt.reap())

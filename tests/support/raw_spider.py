@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.addresses.resolver import Resolver
-from weft.clock import MonotonicClock, SystemClock
+from weft.clock import Clock, MonotonicClock, SystemClock
 from weft.config import Settings, TextTable
 from weft.config.settings import settings_with
 from weft.mgmt.api import Mgmt
@@ -117,9 +117,9 @@ class RunningServer(UrlServer):
 
 
 @asynccontextmanager
-async def running(settings: Settings, mgmt: Mgmt) -> AsyncIterator[RunningServer]:
+async def running(settings: Settings, mgmt: Mgmt, wall: Clock | None = None) -> AsyncIterator[RunningServer]:
     """A URL server in this loop; told to stop and waited for at the end."""
-    clocks, control, stop = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), StopRequest()
+    clocks, control, stop = Clocks(wall or SystemClock(), MonotonicClock()), ControlPlane(mgmt), StopRequest()
     policy = RobotsPolicy("weft", 512_000, round(settings.urlserver.crawl_delay_max * 1000))
     gateway = MgmtGateway(mgmt, clocks, policy, AddressPolicy(settings.urlserver))
     keeper = LeaseKeeper(control, NodeType.CRAWLER, settings.urlserver.listen, settings.mgmt, clocks.monotonic)

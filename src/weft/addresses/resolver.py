@@ -74,7 +74,8 @@ class Resolver:
         servers = [dns_server(text) for text in settings.dns_servers] or system_servers()
         self._servers = NameServers(servers, settings.dns_timeout)
         self._turn = asyncio.Semaphore(settings.dns_concurrent)
-        self._known: OrderedDict[str, Resolved] = OrderedDict()
+        self._known: OrderedDict[str, tuple[int, Resolved]] = OrderedDict()
+        """With the moment of the answer."""
         self._asking: dict[str, asyncio.Task[Resolved]] = {}
 
     async def resolve(self, host: str) -> Resolved:
@@ -82,9 +83,8 @@ class Resolver:
         given = _literal(host) or self._static.find(host)
         if given is not None:
             return self._judged((given,), self._settings.dns_ttl_max)
-        known = self._known.get(host)
-        if known is not None and known.expires > self._clock.now():
-            self._known.move_to_end(host)
+        known = self._remembered(host)
+        if known is not None:
             return known
         task = self._asking.get(host) or self._ask(host)
         # Others may wait for the same answer: whoever gives up waiting does not stop it.
@@ -147,8 +147,16 @@ class Resolver:
     def _expiry(self, ttl: float) -> int:
         return self._clock.now() + round(max(ttl, self._settings.dns_ttl_min) * 1000)
 
+    def _remembered(self, host: str) -> Resolved | None:
+        """A clock that was set back makes no answer last longer: it is forgotten."""
+        since, found = self._known.get(host, (0, None))
+        if found is None or not since <= self._clock.now() < found.expires:
+            return None
+        self._known.move_to_end(host)
+        return found
+
     def _remember(self, host: str, found: Resolved) -> None:
-        self._known[host] = found
+        self._known[host] = self._clock.now(), found
         self._known.move_to_end(host)
         while len(self._known) > self._settings.dns_cache_len:
             self._known.popitem(last=False)

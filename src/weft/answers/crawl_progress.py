@@ -28,7 +28,6 @@ class CrawlProgress:
     archive: Path
     least_free: int
     began: float = field(default_factory=time.monotonic)
-    began_at: float = field(default_factory=time.time)
     counts: Counts | None = None
     index: dict[str, Any] = field(default_factory=dict)
     urlserver: dict[str, Any] = field(default_factory=dict)
@@ -37,10 +36,13 @@ class CrawlProgress:
     """Pages a second at each look."""
     _done: dict[int, dict[str, Any]] = field(default_factory=dict)
     """By process: what each index process did."""
+    _before: dict[str, Any] | None = None
+    """What an index process told before this crawl began."""
     _quiet_since: float | None = None
     _samples: deque[tuple[float, int]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
+        self._before = last_status(self.home, "index")
         self.disk = look_at_disk(self.archive, self.least_free)
 
     def look(self) -> None:
@@ -48,7 +50,7 @@ class CrawlProgress:
         self.disk = look_at_disk(self.archive, self.least_free)
         self.urlserver = read_status(self.home, "urlserver") or {}
         facts = last_status(self.home, "index")
-        if facts is not None and facts.get("at", 0) >= self.began_at:
+        if facts is not None and facts != self._before:
             self.index = self._done[facts["pid"]] = facts
         now = time.monotonic()
         self._samples.append((now, self.total("pages")))

@@ -9,7 +9,8 @@ import msgspec
 from weft.answers.disk import look_at_disk
 from weft.config import Settings
 from weft.mgmt.api import OperatorCalls
-from weft.mgmt.values import Health, Node, NodeState, NodeType
+from weft.mgmt.values import ClockJump, Health, Node, NodeState, NodeType
+from weft.roles.mgmt_upkeep import STATUS as UPKEEP
 from weft.roles.status_file import last_status, read_status
 
 
@@ -36,6 +37,15 @@ class IndexFigures(msgspec.Struct, frozen=True):
     outstanding: int | None = None
 
 
+class MgmtCare(msgspec.Struct, frozen=True):
+    """Of a control plane that is a file in the home."""
+
+    copied: float | None = None
+    """When the newest copy of it was made, in seconds since 1970."""
+    damage: str = ""
+    """What was found when it was checked after an unclean stop."""
+
+
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     running: list[str]
     """Roles of this home."""
@@ -49,6 +59,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Links that are not crawled, by kind of refusal."""
     oldest_lease: int | None
     """Milliseconds since the least recent heartbeat of a node that holds work."""
+    clock_jump: ClockJump | None
+    """The last time that the control plane's clock went back, if it was lately and by more than a minute."""
     nodes: list[Node]
     freshness: Freshness
     rate: float
@@ -57,6 +69,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """When the index process wrote its figures, in seconds since 1970."""
     disk: DiskRoom
     index: IndexFigures
+    mgmt: MgmtCare
 
 
 def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
@@ -71,12 +84,14 @@ def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
         errors=counts.errors,
         refused=index.get("refused", {}),
         oldest_lease=counts.oldest_lease,
+        clock_jump=counts.clock_jump,
         nodes=nodes,
         freshness=msgspec.convert(index.get("freshness", {}), Freshness),
         rate=index.get("rate", 0.0) if "index" in running else 0.0,
         told=index.get("at"),
         disk=DiskRoom(disk.free, disk.least, disk.is_low),
         index=msgspec.convert({name: index.get(name) for name in IndexFigures.__struct_fields__}, IndexFigures),
+        mgmt=msgspec.convert(last_status(home, UPKEEP) or {}, MgmtCare),
     )
 
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "status": ("weft.cli.status", "run", "Show how the crawl is doing."),
     "nodes": ("weft.cli.nodes", "nodes", "List weft's processes; pause or drain one."),
     "retry": ("weft.cli.nodes", "retry", "Retry crawled chunks that could not be indexed."),
+    "restore": ("weft.cli.restore", "run", "Put back a copy of a damaged control plane."),
     "why": ("weft.cli.why", "why", "Explain why a URL was or was not fetched."),
     "segment": ("weft.cli.why", "segment", "Show which links of a domain are crawled next."),
     "rules": ("weft.cli.rules", "run", "Show which query parameters weft ignores, and why."),

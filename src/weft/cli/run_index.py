@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from weft.clock import Clock
     from weft.config import Settings
+    from weft.home import Home
     from weft.index.builder import ReadAll
     from weft.index.service import IndexResources
     from weft.mgmt.api import Mgmt
@@ -47,6 +48,7 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     with (
         closing(open_mgmt(settings, home)) as mgmt,
         invocation.writer() as store,
+        upkeep(settings, home),
         fetch_reader_pool(settings, rules_of(settings), archive, workers) as read_all,
     ):
         resources = make_resources(settings, mgmt, store, read_all, clock, home.path)
@@ -58,11 +60,20 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
         resources.control.close()
 
 
+def upkeep(settings: Settings, home: Home) -> AbstractContextManager[object]:
+    """Of a control plane that is a file in the home."""
+    from weft.mgmt.open import is_embedded
+    from weft.roles.mgmt_upkeep import MgmtUpkeep
+
+    return MgmtUpkeep(home, settings.spider.min_free) if is_embedded(settings) else nullcontext()
+
+
 def make_resources(
     settings: Settings, mgmt: Mgmt, store: Store, read_all: ReadAll, clock: Clock, home: Path
 ) -> IndexResources:
     from functools import partial
 
+    from weft.clock import MonotonicClock
     from weft.dispatcher.dispatcher import Dispatcher
     from weft.index.builder import Builder
     from weft.index.handlers import load_handlers
@@ -80,6 +91,6 @@ def make_resources(
         builder=Builder(store, index, read_all, settings.dispatcher, clock, load_handlers()),
         dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock),
         settings=settings.dispatcher,
-        clock=clock,
+        clock=MonotonicClock(),
         write_status=partial(write_status, home, "index"),
     )

@@ -16,10 +16,12 @@ from weft.cli.crawl_facts import counted, link_counts
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.tables import aligned
 from weft.errors import UsageError
+from weft.roles.mgmt_upkeep import WAY_OUT
 
 if TYPE_CHECKING:
     from weft.answers.status import Status
     from weft.mgmt.api import OperatorCalls
+    from weft.mgmt.values import ClockJump
 
 _ROWS = 10
 
@@ -64,10 +66,22 @@ def status_lines(found: Status) -> list[str]:
         lines.append(f"disk     {Disk(found.disk.free, found.disk.min_free)}")
     if found.oldest_lease is not None:
         lines.append(f"oldest   last heartbeat of a node with work: {found.oldest_lease / 1000:.0f} s ago")
+    if found.mgmt.damage:
+        lines.append(f"damage   the control plane is damaged ({found.mgmt.damage}); {WAY_OUT}")
+    if found.clock_jump is not None:
+        lines.append(f"clock    {_clock_sentence(found.clock_jump)}")
     rows = [(node.address, node.type, node.state, node.health, str(node.holds)) for node in found.nodes]
     if rows:
         lines += ["", *aligned(("node", "type", "state", "health", "holds"), rows)]
     return lines
+
+
+def _clock_sentence(jump: ClockJump) -> str:
+    hours, minutes = divmod(round(jump.by / 60_000), 60)
+    by = f"{hours} h {minutes} min" if hours else f"{minutes} min"
+    if jump.at is None:
+        return f"it went back by {by}; waits are cut to their own length when weft runs next"
+    return f"it went back by {by} on {moment(jump.at)}; waits were cut to their own length"
 
 
 def _index_lines(found: Status) -> list[str]:

@@ -22,6 +22,7 @@ from weft.dispatcher.reconsider import Reconsideration
 from weft.dispatcher.scope import Scope, ScopeVerdict
 from weft.dispatcher.segment import ChosenLink, choose
 from weft.dispatcher.site_changes import SiteChanges
+from weft.dispatcher.stored_time import cut_waits, noted
 from weft.linkindex.cells import Cells
 from weft.linkindex.keys import BASES
 from weft.mgmt.api import DispatcherCalls
@@ -80,6 +81,7 @@ class Dispatcher:
     def step(self, scope: Scope, room: int) -> DispatchStep:
         """Serve some domains that have work, with at most about `room` links."""
         now = self._clock.now()
+        cut_waits(self._store, self.low_water, now)
         links, budgets = LinkRound(self._store, self.low_water), Budgets(self._store)
         segment_filter = SegmentFilter(self._store, links, self._settings, scope, now)
         reconsidered = Reconsideration(self._store, links, scope, budgets, self._settings, now).run()
@@ -142,7 +144,8 @@ class Dispatcher:
 
     def _write(self, cells: Cells, budgets: Budgets) -> None:
         if cells:
-            self._store.write(Batch({**cells, **budgets.cells()}), self._store.last_seq + 1)
+            marks = noted(self._store, self._clock.now())
+            self._store.write(Batch({**cells, **budgets.cells(), **marks}), self._store.last_seq + 1)
 
     def _in_order(self, scope: Scope, links: LinkRound, now: int) -> Iterator[bytes]:
         """Domains that have work: by priority, and those of one priority in turn."""

@@ -53,8 +53,30 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     canonical: str = ""
 
 
-def after_fetch(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) -> LinkRecord:
-    """The link's record after a fetch. A fetch older than the last one only makes the link due again."""
+def time_of_fetch(ended: int, record: LinkRecord | None, now: int) -> int:
+    """When a fetch counts as ended: one that nobody began, now.
+
+    If the last fetch ended in what is the future now, because the clock was set back, this one counts as later still:
+    it is the newer one.
+    """
+    last = record.fetched if record else 0
+    return last + 1 if (ended or now) <= last and last > now else ended or now
+
+
+def after_fetch(
+    record: LinkRecord, fetched: Fetched, settings: DispatcherSettings, now: int | None = None
+) -> LinkRecord:
+    """The link's record after a fetch. A fetch older than the last one only makes the link due again.
+
+    A fetch that ended after `now` ended so by a clock that was ahead: the link waits from now on.
+    """
+    after = _after_fetch(record, fetched, settings)
+    if now is None or fetched.at <= now or after.due <= now:
+        return after
+    return msgspec.structs.replace(after, due=max(now, after.due - (fetched.at - now)))
+
+
+def _after_fetch(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) -> LinkRecord:
     if fetched.at < record.fetched:
         return msgspec.structs.replace(record, phase=LinkPhase.DUE) if record.phase is LinkPhase.GIVEN else record
     if fetched.kind is FetchKind.SELF_REDIRECT:

@@ -11,13 +11,14 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discovery import DiscoveredLink, Discovery
-from weft.dispatcher.fetch_results import FetchKind, after_fetch
+from weft.dispatcher.fetch_results import FetchKind, after_fetch, time_of_fetch
 from weft.dispatcher.lastmods import Lastmods
 from weft.dispatcher.link_records import LinkRecord
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.parameters.learn_from_fetch import learn_from_fetch
 from weft.dispatcher.parameters.parameter_round import ParameterRound
 from weft.dispatcher.scope import Scope
+from weft.dispatcher.stored_time import noted
 from weft.index import chunk_markers
 from weft.index.fetch_reader import ReadFetch
 from weft.index.handlers import HandledPage, PageHandlers
@@ -79,19 +80,27 @@ class Builder:
     def build(self, chunks: Sequence[BuildChunk], scope: Scope) -> BuiltRound:
         """Load the chunks that are not loaded yet; when this returns, they are durable and visible."""
         waiting = [chunk for chunk in chunks if not chunk_markers.is_marked(self._store, chunk.id)]
-        now = self._clock.now()
-        links = [_timed(link, now) for chunk in waiting for link in chunk.links]
+        round_ = LinkRound(self._store, self.low_water)
+        links = self._timed(round_, [link for chunk in waiting for link in chunk.links])
         reads = self._read_all(links) if links else []
         failpoints.point("builder.parsed")
-        return self._load([chunk.id for chunk in waiting], links, reads, scope)
+        return self._load([chunk.id for chunk in waiting], round_, links, reads, scope)
+
+    def _timed(self, round_: LinkRound, links: list[BuildLink]) -> list[BuildLink]:
+        """With the moments that their fetches count as ended at."""
+        now = self._clock.now()
+        records = round_.read([(_domain_key(link.uri), link.uri.encode()) for link in links])
+        moments = [time_of_fetch(link.result.ended, record, now) for link, record in zip(links, records, strict=True)]
+        return [_at_moment(link, moment) for link, moment in zip(links, moments, strict=True)]
 
     def reported(self, chunk: ChunkId) -> None:
         """The control plane knows that this chunk is built: its marker may go, with the next round."""
         self._reported.append(chunk)
 
-    def _load(self, chunks: list[ChunkId], links: list[BuildLink], reads: list[ReadFetch], scope: Scope) -> BuiltRound:
+    def _load(
+        self, chunks: list[ChunkId], round_: LinkRound, links: list[BuildLink], reads: list[ReadFetch], scope: Scope
+    ) -> BuiltRound:
         now = self._clock.now()
-        round_ = LinkRound(self._store, self.low_water)
         rules = ParameterRound(self._store, self._settings) if self._settings.learn_parameters else None
         lastmods = Lastmods(self._store, self._settings)
         found = self._take_results(round_, rules, lastmods, links, reads)
@@ -101,7 +110,8 @@ class Builder:
             discovered = self.discovery.offer(round_, scope, found, now, rules)
             learned = {**(rules.cells() if rules else {}), **lastmods.cells()}
             chunk_marks = {**chunk_markers.mark(chunks), **chunk_markers.forget(self._reported)}
-            notes = {**round_.cells(), **_near_duplicates(round_), **learned, **chunk_marks}
+            marks = {**chunk_marks, **noted(self._store, now)}
+            notes = {**round_.cells(), **_near_duplicates(round_), **learned, **marks}
             applied = self._index.apply([*pages, *self._still_there(links, reads)], notes)
         except BaseException:
             # What was offered is not written: it must not count as known.
@@ -124,14 +134,14 @@ class Builder:
         reads: list[ReadFetch],
     ) -> list[DiscoveredLink]:
         """Put the links' records after their fetches into the round; return the links that their pages name."""
+        now = self._clock.now()
         places = [(_domain_key(link.uri), link.uri.encode()) for link in links]
-        round_.read(places)
         if rules:
             rules.read(places)
         found: list[DiscoveredLink] = []
         for link, read, place in zip(links, reads, places, strict=True):
             record = round_.read([place])[0] or LinkRecord(url=link.url, discovered=link.result.ended)
-            after = lastmods.judge(place, record, after_fetch(record, read.fetched, self._settings))
+            after = lastmods.judge(place, record, after_fetch(record, read.fetched, self._settings, now))
             if record.url != link.url and not after.self_redirect:
                 after = msgspec.structs.replace(after, url=link.url)
             round_.put(*place, after)
@@ -186,11 +196,10 @@ def _near_duplicates(round_: LinkRound) -> Cells:
     return cells
 
 
-def _timed(link: BuildLink, now: int) -> BuildLink:
-    """An error that no fetch was begun for has no time of its own."""
-    if link.result.ended:
+def _at_moment(link: BuildLink, moment: int) -> BuildLink:
+    if link.result.ended == moment:
         return link
-    return msgspec.structs.replace(link, result=msgspec.structs.replace(link.result, ended=now))
+    return msgspec.structs.replace(link, result=msgspec.structs.replace(link.result, ended=moment))
 
 
 def _domain_key(uri: str) -> bytes:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from weft.linkindex.cells import Cells
 from weft.mgmt.values import ChunkId
-from weft.store.api import Column, Reader
+from weft.store.api import Batch, Column, Reader, Store
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
+
+_ROW: Final = b"chunk"
+_LOADED: Final = b"loaded"
 
 
 def is_marked(reader: Reader, chunk: ChunkId) -> bool:
@@ -24,5 +28,13 @@ def forget(chunks: Sequence[ChunkId]) -> Cells:
     return dict.fromkeys(cell_key(Table.META.byte, *_column(chunk)) for chunk in chunks)
 
 
+def forget_all(store: Store) -> None:
+    """When the control plane that numbered the chunks is no more."""
+    cells = store.scan(Table.META, _ROW, _LOADED)
+    gone: Cells = {cell_key(Table.META.byte, _ROW, _LOADED, cell.qualifier): None for cell in cells}
+    if gone:
+        store.write(Batch(gone), store.last_seq + 1)
+
+
 def _column(chunk: ChunkId) -> Column:
-    return Column(b"chunk", b"loaded", chunk.to_bytes(8, "big"))
+    return Column(_ROW, _LOADED, chunk.to_bytes(8, "big"))

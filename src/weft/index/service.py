@@ -44,6 +44,7 @@ class IndexResources:
     dispatcher: Dispatcher
     settings: DispatcherSettings
     clock: Clock
+    """Nobody may set it back: rates and waits are measured by it."""
     write_status: Callable[[dict[str, Any]], None]
 
 

@@ -73,6 +73,17 @@ class NodeLocks:
         return self._directory / f"{node}-{epoch}.lock"
 
 
+def is_any_held(directory: Path) -> bool:
+    """Whether any process holds a lock of a node there."""
+    for path in directory.glob("*.lock"):
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return True
+    return False
+
+
 def _forget_in_child() -> None:
     """A forked child shares the open files: it would keep its parent's locks after the parent's death."""
     for locks in list(_held):

@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 from weft.config import Settings
+from weft.errors import MgmtMissing
 from weft.home import Home
 from weft.mgmt.api import Mgmt
+from weft.mgmt.sqlite_copies import copies_of, database_of
 
-FILE = "mgmt.db"
+
+def is_embedded(settings: Settings) -> bool:
+    """Whether the control plane is a file in the home."""
+    return settings.mgmt.url.startswith("sqlite:")
 
 
 def open_mgmt(settings: Settings, home: Home) -> Mgmt:
-    """The control plane that `[mgmt] url` names, made or brought up to date if need be. Close it."""
-    if settings.mgmt.url.startswith("sqlite:"):
+    """The control plane that `[mgmt] url` names, made or brought up to date if need be. Close it.
+
+    None is made where one was: raises MgmtMissing.
+    """
+    if is_embedded(settings):
         from weft.mgmt.sqlite import SqliteMgmt
 
-        return SqliteMgmt(home.path / FILE, settings=settings.mgmt)
+        _refuse_a_lost_one(settings, home)
+        return SqliteMgmt(database_of(home), settings=settings.mgmt)
     from weft.mgmt.postgres import PostgresMgmt
 
     return PostgresMgmt(settings.mgmt.url, settings.mgmt)
+
+
+def _refuse_a_lost_one(settings: Settings, home: Home) -> None:
+    database = database_of(home)
+    if database.exists() and database.stat().st_size:
+        return
+    if _has_crawled(settings, home):
+        what = "is empty" if database.exists() else "is missing"
+        raise MgmtMissing(
+            f"control plane {database}: it {what}, but this home has been crawled; `weft restore` puts back the newest "
+            "copy, `weft restore --without-copy` starts a new one"
+        )
+
+
+def _has_crawled(settings: Settings, home: Home) -> bool:
+    """Whether a control plane was in use here: it leaves more behind than its own file."""
+    if any(copy.exists() for copy in copies_of(home)) or database_of(home).with_name("mgmt.db-locks").exists():
+        return True
+    return any((home.path / settings.spider.warc_dir).glob("*.warc.gz"))

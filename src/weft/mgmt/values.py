@@ -241,6 +241,15 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """Links or chunks in its hands."""
 
 
+class ClockJump(msgspec.Struct, frozen=True, kw_only=True):
+    """The clock of the control plane was set back."""
+
+    by: int
+    """Milliseconds."""
+    at: int | None = None
+    """When that was noticed and waits were cut to their own length; None: nobody has called since."""
+
+
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
     links: dict[str, int]
     chunks: dict[str, int]
@@ -249,3 +258,5 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """Links in state error, by class."""
     oldest_lease: int | None
     """Milliseconds since the least recent heartbeat of a node that holds work."""
+    clock_jump: ClockJump | None = None
+    """The last time that the clock went back, if it was lately and by more than a minute."""

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 from weft.clock import Clock
 from weft.errors import LeaseLost, MgmtError, MgmtUnavailable
 from weft.mgmt.api import UrlServerCalls
+from weft.mgmt.rules.clock_jumps import has_gone_back
 from weft.mgmt.values import Address, ClaimedLink, DocId, Lease, Outcome, Result, Robots
 from weft.model.site import SiteSettings
 from weft.robots.policy import FIRST_RETRY, good_until, is_reachable, policy
@@ -149,7 +150,7 @@ class MgmtGateway:
         for origins in _in_bulk(requests.read_robots):
             found |= self._mgmt.robots(origins)
         now = self._wall.now()
-        fresh = {origin: robots for origin, robots in found.items() if robots.expires > now}
+        fresh = {origin: robots for origin, robots in found.items() if is_fresh(robots, now)}
         # Again: a crash may have come between a robots.txt and its sitemaps, and sites change.
         self._add_sitemaps(fresh.values())
         replies.robots_known |= {origin: self._known(robots) for origin, robots in fresh.items()}
@@ -212,6 +213,11 @@ class MgmtGateway:
 
     def _to_wall(self, moment: int) -> int:
         return moment - self._monotonic.now() + self._wall.now()
+
+
+def is_fresh(robots: Robots, now: int) -> bool:
+    """Not if it comes from the future: a clock was set back, and nobody knows how old it is."""
+    return robots.expires > now and not has_gone_back(robots.fetched, now)
 
 
 def failures_before(robots: Robots) -> int:

@@ -36,7 +36,8 @@ class MemoryClaims(MemoryCalls):
 
     def _make_last(self, hosts: Iterable[str]) -> None:
         for host in hosts:
-            self._state.web_hosts[host].ready_at = self._clock.now()
+            known = self._state.web_hosts[host]
+            known.ready_at = known.set_at = self._clock.now()
 
     def _take(self, link: MemoryLink, chunk: ChunkId, node: NodeId) -> ClaimedLink:
         link.state = link_after(link.state, Cause.CLAIM, link.doc_id)

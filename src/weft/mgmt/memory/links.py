@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from weft.mgmt.memory.state import NOBODY, MemoryCalls, MemoryLink, MemoryWebHost, values_for
+from weft.mgmt.memory.state import NOBODY, MemoryCalls, MemoryLink, values_for
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.values import (
     BuilderTask,
@@ -32,7 +32,7 @@ class MemoryLinks(MemoryCalls):
     def _make_known(self, new: NewLink | Reopen) -> None:
         link = self._state.new_link(LinkKind.PAGE, new.uri, new.url, new.web_host)
         link.priority, link.etag, link.last_modified = new.priority, new.etag, new.last_modified
-        self._state.web_hosts.setdefault(new.web_host, MemoryWebHost(self._clock.now()))
+        self._state.web_host(new.web_host, self._clock.now())
 
     def details(self, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
         sites = {name: site.settings for name, site in self._state.sites.items()}
@@ -92,7 +92,7 @@ class MemoryLinks(MemoryCalls):
             link.etag, link.last_modified = wanted.etag, wanted.last_modified
             link.node, link.losses = NOBODY, 0
             self._state.put(link, None)
-            self._state.web_hosts.setdefault(wanted.web_host, MemoryWebHost(self._clock.now()))
+            self._state.web_host(wanted.web_host, self._clock.now())
         return link.state is LinkState.PENDING
 
     def _is_over(self, link: MemoryLink, after: int) -> bool:
@@ -102,7 +102,7 @@ class MemoryLinks(MemoryCalls):
 
     def defer(self, until: Mapping[str, int]) -> None:
         for web_host, moment in until.items():
-            self._state.defer(web_host, moment)
+            self._state.defer(web_host, moment, self._clock.now())
 
 
 def _facts(link: MemoryLink) -> LinkFacts:

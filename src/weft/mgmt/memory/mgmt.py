@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from threading import RLock
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from weft.clock import Clock, SystemClock
 from weft.config.sections import MgmtSettings
+from weft.mgmt.memory.clock import MemoryClock
 from weft.mgmt.memory.nodes import MemoryNodes
 from weft.mgmt.memory.overview import counts_of, rows_of
 from weft.mgmt.memory.results import MemoryResults
@@ -18,15 +19,26 @@ from weft.mgmt.values import Counts
 Twin = TypeVar("Twin", bound=type)
 
 
+_CHANGES_NOTHING: Final = frozenset(
+    {"addresses", "close", "counts", "details", "known", "next_placement", "nodes", "outcomes", "robots", "sites"}
+    | {"table"}
+)
+
+
 def one_call_at_a_time(twin: Twin) -> Twin:
-    """Every public method waits until no other one runs, whatever the thread."""
+    """Every public method waits until no other one runs, whatever the thread; those that write look at the clock."""
     lock = RLock()
 
     def waiting(method: Callable[..., object]) -> Callable[..., object]:
         @wraps(method)
-        def call(*arguments: object, **named: object) -> object:
+        def call(mgmt: MemoryMgmt, *arguments: object, **named: object) -> object:
             with lock:
-                return method(*arguments, **named)
+                if method.__name__ in _CHANGES_NOTHING:
+                    return method(mgmt, *arguments, **named)
+                mgmt._cut_waits()
+                answer = method(mgmt, *arguments, **named)
+                mgmt._note_time()
+                return answer
 
         return call
 
@@ -36,14 +48,14 @@ def one_call_at_a_time(twin: Twin) -> Twin:
 
 
 @one_call_at_a_time
-class MemoryMgmt(MemoryResults, MemoryNodes, MemoryWebHosts):
+class MemoryMgmt(MemoryResults, MemoryNodes, MemoryWebHosts, MemoryClock):
     """For one process; gone when it is."""
 
     def __init__(self, clock: Clock | None = None, settings: MgmtSettings | None = None) -> None:
         super().__init__(clock or SystemClock(), settings or MgmtSettings())
 
     def counts(self) -> Counts:
-        return counts_of(self._state, self.nodes())
+        return counts_of(self._state, self.nodes(), self._clock.now())
 
     def table(self, relation: str, after: int = 0, limit: int = 100) -> list[dict[str, object]]:
         return rows_of(self._state, relation, self.nodes())[after : after + limit]

@@ -83,7 +83,7 @@ class MemoryNodes(MemoryLinks, MemoryChunks):
         return [self._node(node) for node in self._state.nodes.values()]
 
     def _node(self, node: MemoryNode) -> Node:
-        late = self._clock.now() - node.seen
+        late = max(0, self._clock.now() - node.seen)
         settings = self._settings
         return Node(
             id=node.id,

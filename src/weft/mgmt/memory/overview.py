@@ -11,6 +11,7 @@ import msgspec
 from weft.errors import MgmtError
 from weft.mgmt.memory.state import MemoryChunk, MemoryState
 from weft.mgmt.relations import RELATIONS, TASKS
+from weft.mgmt.rules.clock_jumps import told_jump
 from weft.mgmt.values import Counts, CrawlerTask, LinkState, Node, NodeState
 
 Rows = Iterable[Sequence[object]]
@@ -32,7 +33,7 @@ def rows_of(state: MemoryState, relation: str, nodes: Sequence[Node]) -> list[di
     return [dict(zip(columns, (number, *row), strict=True)) for number, row in numbered]
 
 
-def counts_of(state: MemoryState, nodes: Sequence[Node]) -> Counts:
+def counts_of(state: MemoryState, nodes: Sequence[Node], now: int) -> Counts:
     pages = [link for link in state.links.values() if not link.is_robots]
     errors = Counter(link.result.error for link in pages if link.state is LinkState.ERROR and link.result)
     late = [node.seen for node in nodes if node.holds and node.state is not NodeState.OFFLINE]
@@ -42,6 +43,7 @@ def counts_of(state: MemoryState, nodes: Sequence[Node]) -> Counts:
         chunks={task: tasks[task] for task in TASKS},
         errors=dict(errors),
         oldest_lease=max(late, default=None),
+        clock_jump=told_jump(state.newest, state.jump, now),
     )
 
 

@@ -54,7 +54,7 @@ class MemoryResults(MemoryClaims, MemoryLinks):
         now = self._clock.now()
         for link in ended:
             if link.result is not None and link.result.retry_after:
-                self._state.defer(link.web_host, wait_until(link.result, now))
+                self._state.defer(link.web_host, wait_until(link.result, now), now)
 
     def _keep_robots(self, origin: str, result: Result) -> None:
         now = self._clock.now()

@@ -17,6 +17,7 @@ from weft.mgmt.values import (
     BuilderTask,
     ChunkId,
     ClaimedLink,
+    ClockJump,
     CrawlerTask,
     DocId,
     Health,
@@ -94,6 +95,8 @@ class MemoryNode:
 @dataclass(slots=True)
 class MemoryWebHost:
     ready_at: int
+    set_at: int
+    """When `ready_at` was set."""
     slot: int = NO_SLOT
 
 
@@ -119,9 +122,14 @@ class MemoryState:
     web_hosts: dict[str, MemoryWebHost] = field(default_factory=dict)
     robots: dict[str, Robots] = field(default_factory=dict)
     addresses: dict[str, Address] = field(default_factory=dict)
+    addresses_set: dict[str, int] = field(default_factory=dict)
+    """When each address was saved."""
     sites: dict[str, Site] = field(default_factory=dict)
     slots: list[NodeId | None] = field(default_factory=lambda: [None] * ADDRESS_SLOTS)
     leaving: set[int] = field(default_factory=set)
+    newest: int = 0
+    """The newest moment of any call."""
+    jump: ClockJump = field(default_factory=lambda: ClockJump(by=0))
 
     def new_link(self, kind: LinkKind, uri: str, url: str, web_host: str) -> MemoryLink:
         link = MemoryLink(DocId(len(self.links) + 1), kind, uri, url, web_host)
@@ -133,9 +141,13 @@ class MemoryState:
         self.chunks[chunk.id] = chunk
         return chunk
 
-    def defer(self, web_host: str, until: int) -> None:
-        known = self.web_hosts.setdefault(web_host, MemoryWebHost(until))
-        known.ready_at = max(known.ready_at, until)
+    def web_host(self, name: str, now: int) -> MemoryWebHost:
+        return self.web_hosts.setdefault(name, MemoryWebHost(now, now))
+
+    def defer(self, web_host: str, until: int, now: int) -> None:
+        known = self.web_hosts.setdefault(web_host, MemoryWebHost(until, now))
+        if known.ready_at < until:
+            known.ready_at, known.set_at = until, now
 
     def put(self, link: MemoryLink, chunk: ChunkId | None) -> None:
         """Into this chunk, out of any other."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from weft.mgmt.memory.state import MemoryCalls, MemoryWebHost
+from weft.mgmt.memory.state import MemoryCalls
 from weft.mgmt.rules.claims import divide_slots, fair_quota
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.values import Address, ClaimedLink, Lease, LinkKind, LinkState, NodeState, NodeType, Robots
@@ -41,7 +41,8 @@ class MemoryWebHosts(MemoryCalls):
     def save_addresses(self, addresses: Sequence[Address]) -> None:
         for address in addresses:
             self._state.addresses[address.web_host] = address
-            host = self._state.web_hosts.setdefault(address.web_host, MemoryWebHost(self._clock.now()))
+            self._state.addresses_set[address.web_host] = self._clock.now()
+            host = self._state.web_host(address.web_host, self._clock.now())
             host.slot = slot_of(address.ip_key)
 
     def addresses(self, web_hosts: Sequence[str]) -> dict[str, Address]:

@@ -22,21 +22,22 @@ UPDATE crawler SET
 """
 
 _MORE_PENDING = """
-INSERT INTO pending_host (web_host, pending, ready_at)
-SELECT web_host, pending, :now FROM {rows web_host:text pending:int} AS given WHERE true ORDER BY web_host
+INSERT INTO pending_host (web_host, pending, ready_at, set_at)
+SELECT web_host, pending, :now, :now FROM {rows web_host:text pending:int} AS given WHERE true ORDER BY web_host
 ON CONFLICT (web_host) DO UPDATE SET pending = pending_host.pending + excluded.pending
 """
 
 # A web host that gave links becomes the last of those that are ready.
 _FEWER_PENDING = """
-UPDATE pending_host SET pending = pending_host.pending - given.taken, ready_at = given.now
+UPDATE pending_host SET pending = pending_host.pending - given.taken, ready_at = given.now, set_at = given.now
 {from} WHERE pending_host.web_host = given.web_host
 """
 
 _DEFER = """
-INSERT INTO pending_host (web_host, pending, ready_at)
-SELECT web_host, 0, until FROM {rows web_host:text until:int} AS given WHERE true ORDER BY web_host
-ON CONFLICT (web_host) DO UPDATE SET ready_at = excluded.ready_at WHERE pending_host.ready_at < excluded.ready_at
+INSERT INTO pending_host (web_host, pending, ready_at, set_at)
+SELECT web_host, 0, until, :now FROM {rows web_host:text until:int} AS given WHERE true ORDER BY web_host
+ON CONFLICT (web_host) DO UPDATE SET ready_at = excluded.ready_at, set_at = excluded.set_at
+WHERE pending_host.ready_at < excluded.ready_at
 """
 
 _TALLIES = """
@@ -104,7 +105,7 @@ class CounterChanges:
         if chunks := self._chunk_changes():
             tx.change(_CHUNKS, "chunk_id:int crawling:int finished:int", chunks)
         self.write_hosts(tx)
-        _write(tx, _DEFER, sorted(map(list, self._deferred.items())))
+        _write(tx, _DEFER, sorted(map(list, self._deferred.items())), now=tx.now)
         _write(tx, _TALLIES, sorted([name, count] for name, count in self._tallies.items() if count), part=tx.part)
 
     def write_hosts(self, tx: Transaction) -> None:

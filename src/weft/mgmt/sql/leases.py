@@ -115,7 +115,7 @@ def _shown(node: KnownNode, holds: int, now: int, settings: MgmtSettings) -> Nod
         state=node.state,
         health=node.health_at(now, settings),
         epoch=node.epoch,
-        seen=now - node.seen,
+        seen=max(0, now - node.seen),
         holds=holds,
     )
 

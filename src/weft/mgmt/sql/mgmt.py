@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable, Collection, Mapping, Set
@@ -10,9 +11,12 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 from weft.config.sections import MgmtSettings
 from weft.mgmt.rules.leases import is_ended
 from weft.mgmt.sql import chunks, claims, leases, links, nodes, overview, results, web_hosts
+from weft.mgmt.sql.clock_jumps import ClockWentBack, cut_waits, in_time
 from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Database, Transaction
 from weft.mgmt.values import Chunk, Counts, Lease, Node, NodeId, NodeState, NodeType
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -33,7 +37,7 @@ def writes(work: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatena
     """A call that changes no link's state."""
 
     def call(mgmt: SqlMgmt, /, *args: P.args, **named: P.kwargs) -> T:
-        return mgmt._database.write(lambda tx: work(tx, *args, **named))
+        return mgmt._write(lambda tx: work(tx, *args, **named))
 
     return call
 
@@ -50,7 +54,7 @@ def counts_links(
             counters.write(tx)
             return answer
 
-        return mgmt._database.write(whole)
+        return mgmt._write(whole)
 
     return call
 
@@ -61,6 +65,16 @@ class SqlMgmt:
 
     def close(self) -> None:
         self._database.close()
+
+    def _write(self, work: Callable[[Transaction], T]) -> T:
+        """In one transaction; if the clock was set back, waits are cut first."""
+        while True:
+            try:
+                return self._database.write(lambda tx: in_time(tx, work))
+            except ClockWentBack:
+                by = self._database.write(cut_waits)
+                if by:
+                    log.warning("the clock went back by %.0f s; waits are cut to their own length", by / 1000)
 
     add = counts_links(links.add)
     known = reads(links.known)
@@ -127,7 +141,10 @@ class SqlMgmt:
     _changed_health = reads(leases.changed_health)
     _write_health = writes(nodes.write_health)
 
+    _look_at_clock = writes(lambda tx: None)
+
     def reap(self) -> int:
+        self._look_at_clock()
         ended = self._ended_nodes(self._settings, self._is_dead)
         reaped = sum(self._reap(node, self._settings, self._is_dead) for node in ended)
         changed = self._changed_health(self._settings)

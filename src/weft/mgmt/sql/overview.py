@@ -10,6 +10,7 @@ import msgspec
 from weft.config.sections import MgmtSettings
 from weft.errors import MgmtError
 from weft.mgmt.relations import DOCUMENTED, RELATIONS, TASKS
+from weft.mgmt.sql.clock_jumps import jump
 from weft.mgmt.sql.database import Transaction
 from weft.mgmt.sql.leases import nodes
 from weft.mgmt.values import Counts, LinkState, Node, NodeState
@@ -44,6 +45,7 @@ def counts(tx: Transaction, settings: MgmtSettings) -> Counts:
         chunks={task: tasks[task] for task in TASKS},
         errors={name.removeprefix("error:"): n for name, n in tallies.items() if name.startswith("error:") and n},
         oldest_lease=max(late, default=None),
+        clock_jump=jump(tx),
     )
 
 

@@ -29,7 +29,7 @@ ORDER BY ready_at, web_host LIMIT :most {skip}
 """
 
 _MAKE_LAST: Final = """
-UPDATE pending_host SET ready_at = :now WHERE web_host IN (
+UPDATE pending_host SET ready_at = :now, set_at = :now WHERE web_host IN (
     SELECT web_host FROM pending_host WHERE web_host {among hosts} AND ready_at <= :now {skip})
 """
 

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from weft import failpoints
 from weft.clock import Clock
-from weft.errors import MgmtError, MgmtForeign, MgmtUnavailable
+from weft.errors import MgmtDamaged, MgmtError, MgmtForeign, MgmtUnavailable
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.dialect import SQLITE, as_json
 from weft.mgmt.sql.migrations import Migration, bring_up_to_date, is_up_to_date, migrations
@@ -200,9 +200,19 @@ class SqliteDatabase:
         except sqlite3.OperationalError as error:
             raise MgmtUnavailable(f"control plane {self._path}: {error}; nothing was changed") from error
         except sqlite3.DatabaseError as error:
+            if _is_damage(error):
+                raise MgmtDamaged(
+                    f"control plane {self._path}: its file is damaged ({error}); "
+                    "stop weft and run `weft restore`, which puts back the newest copy"
+                ) from error
             raise MgmtForeign(
-                f"control plane {self._path}: {error}; expected a database made by weft; nothing was changed"
+                f"control plane {self._path}: {error}; expected a database made by weft; nothing was changed; "
+                "if it was one, `weft restore` puts back the newest copy"
             ) from error
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF == sqlite3.SQLITE_CORRUPT
 
 
 def _tables(tx: Transaction) -> set[str]:

@@ -37,15 +37,15 @@ ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.bod
 _ROBOTS: Final = "SELECT origin, status, body, fetched, expires FROM robots WHERE origin {among origins}"
 
 _SAVE_ADDRESSES: Final = """
-INSERT INTO address (web_host, ip, ip_key, expires, reason)
-SELECT web_host, ip, ip_key, expires, reason
+INSERT INTO address (web_host, ip, ip_key, expires, reason, set_at)
+SELECT web_host, ip, ip_key, expires, reason, :now
 FROM {rows web_host:text ip:text ip_key:text expires:int reason:text} AS given WHERE true ORDER BY web_host
 ON CONFLICT (web_host) DO UPDATE SET ip = excluded.ip, ip_key = excluded.ip_key, expires = excluded.expires,
-    reason = excluded.reason
+    reason = excluded.reason, set_at = excluded.set_at
 """
 _SAVE_SLOTS: Final = """
-INSERT INTO pending_host (web_host, pending, ready_at, slot)
-SELECT web_host, 0, :now, slot FROM {rows web_host:text slot:int} AS given WHERE true ORDER BY web_host
+INSERT INTO pending_host (web_host, pending, ready_at, set_at, slot)
+SELECT web_host, 0, :now, :now, slot FROM {rows web_host:text slot:int} AS given WHERE true ORDER BY web_host
 ON CONFLICT (web_host) DO UPDATE SET slot = excluded.slot WHERE pending_host.slot <> excluded.slot
 """
 _ADDRESSES: Final = "SELECT web_host, ip, ip_key, expires, reason FROM address WHERE web_host {among hosts}"
@@ -116,7 +116,7 @@ def save_addresses(tx: Transaction, addresses: Sequence[Address]) -> None:
     last = {address.web_host: address for address in addresses}
     if not last:
         return
-    tx.run(_SAVE_ADDRESSES, rows=[list(msgspec.structs.astuple(last[name])) for name in sorted(last)])
+    tx.run(_SAVE_ADDRESSES, rows=[list(msgspec.structs.astuple(last[name])) for name in sorted(last)], now=tx.now)
     slots = [[name, slot_of(last[name].ip_key)] for name in sorted(last)]
     tx.run(_SAVE_SLOTS, rows=slots, now=tx.now)
 

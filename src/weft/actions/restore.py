@@ -1,0 +1,57 @@
+"""A control plane that is damaged or lost: its newest good copy is put back, or a new one starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from weft.config import Settings
+from weft.dispatcher.take_back import take_back_given
+from weft.errors import MgmtMissing, UsageError
+from weft.home import Home
+from weft.index.chunk_markers import forget_all
+from weft.mgmt.node_locks import is_any_held
+from weft.mgmt.open import is_embedded
+from weft.mgmt.sqlite import SqliteMgmt
+from weft.mgmt.sqlite_copies import copies_of, database_of, newest_good_copy, put_back, set_aside
+from weft.store.api import Store
+
+
+class Restored(NamedTuple):
+    copy: Path | None
+    """What was put back; None: a new control plane without sites."""
+    aside: Path | None
+    """Where the damaged one is now."""
+    links: int
+    """Links that are crawled again because the lost one had them."""
+
+
+def restore(settings: Settings, home: Home, store: Store, *, without_copy: bool) -> Restored:
+    """Replace the control plane of this home, while nothing runs; `store` is open for writing.
+
+    May be killed at any moment and run again: the control plane appears last.
+    """
+    copy = _chosen_copy(settings, home, without_copy=without_copy)
+    aside = set_aside(home)
+    links = take_back_given(store, max(1, settings.dispatcher.segment_size // 2))
+    # Numbers of chunks will be used again: a marker of an old one would pass for the new one's.
+    forget_all(store)
+    if copy is not None:
+        put_back(home, copy)
+    # A new one is made, an old one brought up to date.
+    SqliteMgmt(database_of(home), settings=settings.mgmt).close()
+    return Restored(copy, aside, links)
+
+
+def _chosen_copy(settings: Settings, home: Home, *, without_copy: bool) -> Path | None:
+    if not is_embedded(settings):
+        raise UsageError("the control plane of this home is a PostgreSQL database; restore it with PostgreSQL's tools")
+    if is_any_held(database_of(home).with_name("mgmt.db-locks")):
+        raise UsageError("weft is running in this home; stop it first")
+    copy = None if without_copy else newest_good_copy(home)
+    if copy is None and not without_copy:
+        raise MgmtMissing(
+            f"control plane {database_of(home)}: there is no good copy in {copies_of(home)[0].parent}; "
+            "`weft restore --without-copy` starts a new one, and you add the sites again"
+        )
+    return copy

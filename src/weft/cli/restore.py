@@ -1,0 +1,40 @@
+"""`weft restore`: after the control plane was damaged or lost."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from weft.answers.objects import moment
+from weft.cli.invocation import Invocation, as_json, command
+
+
+@command("restore")
+@click.option(
+    "--without-copy", is_flag=True, help="Start a new control plane, without sites, though there may be a copy."
+)
+@as_json
+@click.pass_obj
+def run(invocation: Invocation, without_copy: bool, as_json: bool) -> None:
+    """Put back the newest good copy of the control plane.
+
+    Nothing may run meanwhile. The damaged file is kept; what was under way is crawled again.
+    """
+    from weft.actions.restore import restore
+
+    settings, home = invocation.load().settings, invocation.home.require()
+    with invocation.writer() as store:
+        done = restore(settings, home, store, without_copy=without_copy)
+    made = None if done.copy is None else moment(int(done.copy.stat().st_mtime * 1000))
+    if as_json:
+        facts = {"copy": str(done.copy) if done.copy else None, "made": made, "links": done.links}
+        click.echo(json.dumps({**facts, "aside": str(done.aside) if done.aside else None}))
+        return
+    if made is None:
+        click.echo("A new control plane starts without sites; add them with `weft add`")
+    else:
+        click.echo(f"Restored the copy of {made}")
+    if done.aside is not None:
+        click.echo(f"  {done.aside.name} is the damaged one; delete it when you like")
+    click.echo(f"  {done.links:,} links that were under way are crawled again")

@@ -1,0 +1,77 @@
+"""Restoring a control plane: what the store remembers of the lost one must not confuse the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.built_world import World
+from weft.actions.restore import restore
+from weft.config import Settings
+from weft.dispatcher.link_records import LinkPhase
+from weft.errors import MgmtMissing
+from weft.home import Home
+from weft.index import chunk_markers
+from weft.mgmt.sqlite import SqliteMgmt
+from weft.mgmt.sqlite_copies import database_of, make_copy
+from weft.mgmt.values import ChunkId
+from weft.model.site import Site
+
+PAGE = '<a href="/one">1</a><a href="/two">2</a>'
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    world.crawl("https://a.com/", PAGE)
+    assert world.dispatcher.step(world.scope, 100).given == 2
+    return world
+
+
+def phases(world: World) -> set[LinkPhase]:
+    records = [world.record(f"https://a.com/{name}") for name in ("one", "two")]
+    return {record.phase for record in records if record is not None}
+
+
+def test_links_that_were_under_way_wait_again_and_numbers_of_chunks_may_come_again(
+    world: World, tmp_path: Path
+) -> None:
+    chunk = ChunkId(1)
+    assert chunk_markers.is_marked(world.store, chunk)
+    assert phases(world) == {LinkPhase.GIVEN}
+    done = restore(Settings(), Home(tmp_path), world.store, without_copy=True)
+    assert (done.copy, done.aside, done.links) == (None, None, 2)
+    assert phases(world) == {LinkPhase.NEW}
+    assert not chunk_markers.is_marked(world.store, chunk)
+    assert world.dispatcher.outstanding() == 0
+    assert world.dispatcher.step(world.scope, 100).given == 2
+
+
+def test_running_it_twice_is_harmless(world: World, tmp_path: Path) -> None:
+    restore(Settings(), Home(tmp_path), world.store, without_copy=True)
+    again = restore(Settings(), Home(tmp_path), world.store, without_copy=True)
+    assert again.links == 0
+    assert again.aside is not None
+    assert again.aside.exists()
+
+
+def test_without_a_copy_nothing_is_touched_unless_that_is_asked_for(world: World, tmp_path: Path) -> None:
+    database_of(Home(tmp_path)).write_bytes(b"what is left of it")
+    with pytest.raises(MgmtMissing, match="there is no good copy"):
+        restore(Settings(), Home(tmp_path), world.store, without_copy=False)
+    assert database_of(Home(tmp_path)).read_bytes() == b"what is left of it"
+    assert phases(world) == {LinkPhase.GIVEN}
+
+
+def test_the_copy_that_is_put_back_has_the_sites(world: World, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    mgmt = SqliteMgmt(database_of(home))
+    mgmt.set_sites([Site(name="a.com")])
+    mgmt.close()
+    make_copy(home)
+    database_of(home).unlink()
+    assert restore(Settings(), home, world.store, without_copy=False).copy is not None
+    mgmt = SqliteMgmt(database_of(home))
+    assert [site.name for site in mgmt.sites()] == ["a.com"]
+    mgmt.close()
