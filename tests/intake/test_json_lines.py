@@ -219,7 +219,8 @@ def test_the_words_belong_to_their_link_and_the_first_ones_win(pages):
 
 def test_a_line_with_too_many_links_keeps_the_first_ones():
     limits = replace(LIMITS, page_targets=3)
-    read = JsonPages(RULES, limits, NOW).read(line(links=["/1", "/1", "mailto:x", "/2", "/1#x", "/3", "/4", "/2", "/5"]))
+    links = ["/1", "/1", "mailto:x", "/2", "/1#x", "/3", "/4", "/2", "/5"]
+    read = JsonPages(RULES, limits, NOW).read(line(links=links))
     assert read.outlinks.targets == [b"com.a/1", b"com.a/2", b"com.a/3"]
     assert (decode_page(read.cur).outlinkcount, decode_page(read.cur).left_out) == (3, 2)
 

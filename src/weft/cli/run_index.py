@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from weft.clock import Clock
     from weft.config import Settings
-    from weft.index.builder import ReadAll
+    from weft.index.reading_lanes import FetchReading
     from weft.index.service import IndexResources
     from weft.mgmt.api import Mgmt
     from weft.store.api import Store
@@ -47,9 +47,9 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     with (
         closing(open_mgmt(settings, home)) as mgmt,
         invocation.writer() as store,
-        fetch_reader_pool(settings, rules_of(settings), archive, workers) as read_all,
+        fetch_reader_pool(settings, rules_of(settings), archive, workers) as reading,
     ):
-        resources = make_resources(settings, mgmt, store, read_all, clock, home.path)
+        resources = make_resources(settings, mgmt, store, reading, clock, home.path)
         if again is not None:
             due_before = clock.now() - int(again * 1000)
             force_due(store, resources.dispatcher.low_water, fetched_before=due_before, now=clock.now())
@@ -59,7 +59,7 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
 
 
 def make_resources(
-    settings: Settings, mgmt: Mgmt, store: Store, read_all: ReadAll, clock: Clock, home: Path
+    settings: Settings, mgmt: Mgmt, store: Store, reading: FetchReading, clock: Clock, home: Path
 ) -> IndexResources:
     from functools import partial
 
@@ -77,7 +77,7 @@ def make_resources(
     return IndexResources(
         control=control,
         keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, f"index@{home.resolve()}", settings.mgmt),
-        builder=Builder(store, index, read_all, settings.dispatcher, clock, load_handlers()),
+        builder=Builder(store, index, reading, settings.dispatcher, clock, load_handlers()),
         dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock),
         settings=settings.dispatcher,
         clock=clock,
