@@ -39,10 +39,12 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     from weft.index.service import IndexService
     from weft.mgmt.open import open_mgmt
     from weft.roles.log_output import begin_logging
+    from weft.roles.memory_return import return_memory
     from weft.roles.stop import run_role
 
     settings, home = invocation.load().settings, invocation.home.require()
     begin_logging()
+    return_memory()
     clock, archive = SystemClock(), home.path / settings.spider.warc_dir
     with (
         closing(open_mgmt(settings, home)) as mgmt,

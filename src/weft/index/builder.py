@@ -164,7 +164,7 @@ class Builder:
         return ready
 
     def _load_divided(self, ready: Sequence[ReadyFetch], scope: Scope, loaded: list[ReadyFetch]) -> BuiltRound:
-        """Load all, and add them to `loaded`; if that fails because of some of the pages, load the others without them."""
+        """Load all and add them to `loaded`; if that fails because of some of them, load the others without them."""
         try:
             built = self._load(ready, scope)
         except Exception as error:
