@@ -13,6 +13,7 @@ from support.built_world import World
 from weft.dispatcher.link_records import LINK, decode_record
 from weft.index import builder, chunk_markers
 from weft.index.open_chunks import OpenChunk
+from weft.index.read_ahead import LEAST
 from weft.linkindex.digest import digest
 from weft.linkindex.verify import verify
 from weft.mgmt.values import BuildChunk, ChunkId
@@ -121,8 +122,11 @@ def test_chunks_are_taken_while_there_is_room(world: World, monkeypatch: pytest.
     world.builder.open(world.mgmt.take_crawled(world.lease))
     assert not world.builder.has_room
     monkeypatch.setattr(builder, "OPEN_CHUNKS", 3)
-    monkeypatch.setattr(builder, "_READ_AHEAD", 13)
-    assert not world.builder.has_room
+    assert (world.builder.has_room, world.builder.room) == (True, LEAST - 13)
+    world.fetch_chunk({f"https://d.com/{n}": "d" for n in range(LEAST - 13)})
+    world.builder.open(world.mgmt.take_crawled(world.lease))
+    monkeypatch.setattr(builder, "OPEN_CHUNKS", 9)
+    assert (world.builder.has_room, world.builder.room) == (False, 0)
 
 
 def test_a_link_whose_chunk_is_not_built_yet_waits_for_another_step(world: World) -> None:

@@ -34,7 +34,7 @@ def test_sixty_pages_of_nine_megabytes_do_not_fill_the_memory(tmp_path: Path) ->
         facts = index.until_built(count, 280.0)
         assert facts["pages"] == count
         assert index.peak < MOST, f"{index.peak >> 20} MB"
-    assert '"differences":0' in weft("verify", "--json", "--home", "home", cwd=tmp_path).stdout
+    assert '"differences": 0' in weft("verify", "--json", "--home", "home", cwd=tmp_path).stdout
 
 
 def test_heavy_pages_are_cut_and_loaded_with_their_neighbours(tmp_path: Path) -> None:

@@ -10,6 +10,9 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from weft.archive.archive_writer import ArchiveWriter
 from weft.archive.warc_records import Exchange
@@ -17,7 +20,7 @@ from weft.config import Settings
 from weft.home import Home
 from weft.mgmt.api import Mgmt
 from weft.mgmt.open import open_mgmt
-from weft.mgmt.values import NewLink, NodeType, Result, WarcPosition
+from weft.mgmt.values import Lease, NewLink, NodeType, Result, WarcPosition
 from weft.model.host import web_host_of
 from weft.model.site import Site
 from weft.model.url import UrlRules
@@ -47,7 +50,7 @@ def fill_home(home: Path, pages: Iterable[tuple[str, bytes]], chunk: int = 20) -
     return count
 
 
-def _fetch(mgmt: Mgmt, crawler, archive: ArchiveWriter, bodies: dict[str, bytes]) -> None:  # type: ignore[no-untyped-def]
+def _fetch(mgmt: Mgmt, crawler: Lease, archive: ArchiveWriter, bodies: dict[str, bytes]) -> None:
     mgmt.add([NewLink(RULES.identify(url).uri, url, web_host_of(url)) for url in bodies])
     chunk = mgmt.claim(crawler, len(bodies))
     assert chunk is not None
@@ -61,17 +64,8 @@ def _fetch(mgmt: Mgmt, crawler, archive: ArchiveWriter, bodies: dict[str, bytes]
             content_type=HTML,
         )  # fmt: skip
         position = WarcPosition("spider", *archive.store([exchange])[0])
-        results.append(
-            Result(
-                doc_id=link.doc_id,
-                claim=link.claim,
-                status=200,
-                position=position,
-                started=now,
-                ended=now,
-                content_type=HTML,
-            )  # fmt: skip
-        )
+        result = Result(doc_id=link.doc_id, claim=link.claim, status=200, position=position, started=now, ended=now)
+        results.append(msgspec.structs.replace(result, content_type=HTML))
     assert all(mgmt.report(results))
 
 
@@ -87,7 +81,7 @@ class WatchedIndex:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) << 10
 
-    def until_built(self, results: int, seconds: float) -> dict:  # type: ignore[type-arg]
+    def until_built(self, results: int, seconds: float) -> dict[str, Any]:
         """Wait until so many fetches are loaded; returns its last status."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

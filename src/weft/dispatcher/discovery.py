@@ -23,7 +23,6 @@ from weft.model.refusal import Refusal, RefusalKind
 from weft.model.site import Site
 from weft.model.url import PageUrl, Uri
 
-
 REMEMBERED: Final = 64 << 20
 """Bytes of links that are known without reading the store: about 300,000 ordinary ones."""
 

@@ -10,7 +10,6 @@ import msgspec
 from weft.dispatcher.link_records import LinkPhase
 from weft.dispatcher.link_round import LinkRound
 
-
 ENTRY: Final = 140
 """Bytes that an entry takes beyond its uri."""
 

@@ -24,6 +24,7 @@ from weft.index import chunk_markers
 from weft.index.fetch_reader import ReadFetch, failed
 from weft.index.handlers import HandledPage, PageHandlers
 from weft.index.open_chunks import OpenChunks
+from weft.index.read_ahead import ReadAhead
 from weft.index.reading_lanes import AskedFetch, FetchReading, ReadyFetch
 from weft.index.round_weight import ROUND_WEIGHT, weight_of
 from weft.linkindex import keys
@@ -46,8 +47,6 @@ ROUND_PAGES: Final = 500
 """Fetches that one round loads, at most: more would keep those behind it from the answers for longer."""
 OPEN_CHUNKS: Final = 200
 """Chunks in hand at a time. Most of them wait for a slow page or two."""
-_READ_AHEAD: Final = 2 * ROUND_PAGES
-"""Fetches that ordinary workers may have to read before more chunks are taken."""
 _PATIENCE: Final = 0.1
 """Seconds that a round waits for its first page."""
 
@@ -102,6 +101,7 @@ class Builder:
         self._handlers, self._round_weight = handlers, round_weight
         self.discovery = Discovery(settings)
         self._chunks = OpenChunks()
+        self._ahead = ReadAhead()
         self._reported: list[ChunkId] = []
 
     @property
@@ -111,7 +111,12 @@ class Builder:
     @property
     def has_room(self) -> bool:
         """Whether more chunks should be taken."""
-        return len(self._chunks) < OPEN_CHUNKS and self._reading.waiting < _READ_AHEAD
+        return len(self._chunks) < OPEN_CHUNKS and self._reading.waiting < self._ahead.links
+
+    @property
+    def room(self) -> int:
+        """Fetches that there is room for, without those that wait for the slow lane."""
+        return max(0, self._ahead.links - self._reading.waiting)
 
     @property
     def is_busy(self) -> bool:
@@ -136,6 +141,10 @@ class Builder:
         built = self._load_divided(ready, scope, loaded) if ready else BuiltRound()
         failpoints.point("builder.loaded")
         self._call_handlers(loaded)
+        if built.results:
+            self._ahead.after_round(built.results, self._clock.now())
+        if not self._reading.waiting:
+            self._ahead.rest()
         return built
 
     def take_built(self) -> list[BuildChunk]:

@@ -18,6 +18,7 @@ from weft.index.build_tally import BuildTally
 from weft.index.builder import Builder
 from weft.index.outstanding_limit import OutstandingLimit
 from weft.mgmt.api import BuilderCalls
+from weft.mgmt.rules.chunks import SEALED_MOST
 from weft.mgmt.values import BuildChunk, Lease
 from weft.roles.calls import CallThread, ControlPlane, until_available
 from weft.roles.lease import LeaseKeeper
@@ -25,8 +26,8 @@ from weft.roles.stop import StopRequest, first_of
 
 log = logging.getLogger(__name__)
 
-CHUNKS: Final = 20
-"""Taken at a time."""
+TAKES: Final = 10
+"""How often chunks are taken before a round: they may be small, and nobody knows before they are taken."""
 _IDLE: Final = 0.1
 _LONGEST_IDLE: Final = 1.0
 _STATUS_EVERY: Final = 1.0
@@ -161,16 +162,18 @@ class IndexService:
             # The chunks are another's, or offered again: whoever builds one that is loaded finds its marker.
             await self._thread.do(self._builder.drop)
         self._held_under = lease
-        if self._builder.has_room and (chunks := await self._take(lease)):
-            await self._thread.do(lambda: self._builder.open(chunks))
+        for _ in range(TAKES):
+            if not (self._builder.has_room and (chunks := await self._take(lease))):
+                break
+            await self._thread.do(partial(self._builder.open, chunks))
 
     async def _take(self, lease: Lease) -> list[BuildChunk]:
-        attempts = 0
+        attempts, most = 0, self._builder.room // SEALED_MOST + 1
 
         def take() -> list[BuildChunk]:
             nonlocal attempts
             attempts += 1
-            return self._control.mgmt.take_crawled(lease, CHUNKS)
+            return self._control.mgmt.take_crawled(lease, most)
 
         chunks = await self._control.call_or_log("take_crawled", take)
         self._may_hold_more |= attempts > 1
