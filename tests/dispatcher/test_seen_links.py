@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from support.dispatcher_world import CrawlWorld, place_of
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.discovery import Discovery
+from weft.dispatcher.discovery import REMEMBERED, Discovery
 from weft.dispatcher.link_records import LinkPhase
 from weft.dispatcher.link_round import LinkRound
-from weft.dispatcher.seen_links import SeenLinks
+from weft.dispatcher.seen_links import ENTRY, SeenLinks
 from weft.dispatcher.segment import choose
 from weft.model.site import Site
 
@@ -19,7 +19,7 @@ SETTINGS = DispatcherSettings(segment_size=4)
 X, Y, Z = (f"https://a.com/{name}" for name in "xyz")
 
 
-def world(remembered: int = 400_000) -> CrawlWorld:
+def world(remembered: int = REMEMBERED) -> CrawlWorld:
     crawl = CrawlWorld(SETTINGS, Site(name="a.com", scope="domains"))
     crawl.discovery = Discovery(SETTINGS, remembered)
     return crawl
@@ -30,7 +30,7 @@ def order(crawl: CrawlWorld) -> list[str]:
     return [each.record.url for each in chosen if each.record.phase is LinkPhase.NEW]
 
 
-@pytest.mark.parametrize("remembered", [400_000, 0])
+@pytest.mark.parametrize("remembered", [REMEMBERED, 0])
 def test_a_link_that_more_and_more_pages_name_moves_forward(remembered: int) -> None:
     crawl = world(remembered)
     crawl.crawl("https://a.com/", X, Y, Z)
@@ -69,7 +69,7 @@ def test_a_place_is_never_off_by_more_than_a_doubling(rounds: list[set[str]], ki
 
 
 def test_what_was_seen_lately_is_remembered_and_the_rest_is_forgotten() -> None:
-    memory = SeenLinks(10)
+    memory = SeenLinks(10 * (ENTRY + 2))
     for n in range(20):
         memory.add([b"%d" % n])
         assert memory.see(b"0") == n + 2

@@ -56,8 +56,7 @@ def test_work_grows_with_the_size(name):
 @pytest.mark.long
 def test_ten_megabytes_of_links():
     page = parse_page(b"<a href=/x>y</a>" * 655_360)
-    assert len(page.links) == 10_000
-    assert page.cut == ["links"]
+    assert len(page.links) == 655_360
 
 
 def check(body: bytes, content_type: str = "") -> None:

@@ -116,19 +116,6 @@ def test_an_anchor_is_cut_at_its_limit():
     assert links("<a href=x>some long words</a>", anchor_chars=6) == [FoundLink("x", "some l")]
 
 
-def test_only_the_first_links_are_taken():
-    page = parse_page(b"<a href=x>y</a>" * 11 + b"<p>text", limits=LimitsSettings(links_per_page=10))
-    assert len(page.links) == 10
-    assert page.cut == ["links"]
-    assert page.text == "y" * 11 + "\ntext"
-
-
-def test_as_many_links_as_allowed_are_all_there():
-    page = parse_page(b"<a href=x>y</a>" * 10 + b"<a name=z>", limits=LimitsSettings(links_per_page=10))
-    assert len(page.links) == 10
-    assert page.cut == []
-
-
 def test_an_href_that_no_url_can_have_is_cut_so_that_it_is_refused():
     href = links("<a href=" + "x" * 100_000 + ">y</a>")[0].href
     assert len(href) == 65_537

@@ -72,8 +72,8 @@ def test_links_of_a_round_that_failed_are_found_again(world: World, monkeypatch:
     with monkeypatch.context() as broken:
         broken.setattr(chunk_markers, "mark", failing)
         with pytest.raises(OSError, match="no"):
-            world.builder.build(chunks, world.scope)
-    world.builder.build(chunks, world.scope)
+            world.load(chunks)
+    world.load(chunks)
     assert world.record("https://a.com/b") is not None
 
 
@@ -187,9 +187,9 @@ def test_out_of_scope_has_a_reference_but_no_record(world: World) -> None:
 def test_a_chunk_that_comes_again_changes_nothing(world: World) -> None:
     world.fetch("https://a.com/", "<a href=/b>b</a>")
     chunks = world.mgmt.take_crawled(world.lease)
-    world.builder.build(chunks, world.scope)
+    world.load(chunks)
     before = [(table, list(world.store.scan_rows(table))) for table in Table if table is not Table.META]
-    again = world.builder.build(chunks, world.scope)
+    again = world.load(chunks)
     assert (again.pages, again.discovered) == (0, 0)
     assert before == [(table, list(world.store.scan_rows(table))) for table in Table if table is not Table.META]
 
@@ -216,7 +216,7 @@ def test_a_record_that_cannot_be_read_is_a_failure_of_its_link_alone(world: Worl
     data = bytearray(file.read_bytes())
     data[broken.offset + 20 : broken.offset + 30] = b"\0" * 10
     file.write_bytes(data)
-    world.builder.build(chunks, world.scope)
+    world.load(chunks)
     first, second = world.record("https://a.com/1"), world.record("https://a.com/2")
     assert first is not None
     assert second is not None

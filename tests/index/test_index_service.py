@@ -14,7 +14,7 @@ import pytest
 from support.built_world import SETTINGS, World
 from weft.clock import MonotonicClock
 from weft.config.sections import MgmtSettings
-from weft.errors import MgmtError, MgmtUnavailable, StoreError
+from weft.errors import BatchRefused, MgmtError, MgmtUnavailable, StoreUnwritable
 from weft.index.service import IndexResources, IndexService
 from weft.linkindex.verify import verify
 from weft.mgmt.memory import MemoryMgmt
@@ -97,11 +97,11 @@ class Running:
         self.stop = StopRequest()
         self.work: asyncio.Task[None]
 
-    def _slow_build(self, chunks, scope):
+    def _slow_build(self, scope):
         self.is_building.set()
         assert self.may_build.wait(SOON)
         self.builds += 1
-        return self._build(chunks, scope)
+        return self._build(scope)
 
     @property
     def node(self):
@@ -308,22 +308,47 @@ def test_a_refused_call_is_logged_and_the_work_goes_on(tmp_path, caplog, call, p
     asyncio.run(story())
 
 
-def test_a_chunk_that_cannot_be_built_holds_up_no_other(tmp_path):
+def fail_for(run: Running, uri: bytes, error: Exception) -> None:
+    """Let every round fail that has this page in it."""
+    apply = run.world.index.apply
+
+    def failing(pages, notes=None):
+        pages = list(pages)
+        if any(page.uri == uri for page in pages):
+            raise error
+        return apply(pages, notes)
+
+    run.world.index.apply = failing  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("error", [BatchRefused("store", "a value is too large"), ValueError("a bug")])
+def test_a_page_that_cannot_be_loaded_is_put_aside_alone(tmp_path, error):
     async def story() -> None:
         async with running(tmp_path) as run:
-            build = run._build
-
-            def fail_for_one(chunks, scope):
-                if any(link.url == "https://bad.com/" for chunk in chunks for link in chunk.links):
-                    raise StoreError("store", "cannot take it")
-                return build(chunks, scope)
-
-            run._build = fail_for_one
             await run.begin_slow_build()
+            fail_for(run, b"com.bad", error)
             run.world.fetch("https://bad.com/", PAGE)
             run.world.fetch("https://good.com/", PAGE)
             run.may_build.set()
-            await run.until(lambda: (run.chunks("built"), run.chunks("error")) == (2, 1))
+            await run.until(lambda: (run.chunks("built"), run.chunks("error")) == (3, 0))
+            assert run.world.answers.page("https://good.com/").crawled
+            record = run.world.record("https://bad.com/")
+            assert record is not None
+            assert (record.error, record.failures) == ("unloadable", 1)
+
+    asyncio.run(story())
+
+
+def test_a_store_that_cannot_be_written_ends_the_process_and_costs_no_page(tmp_path):
+    async def story() -> None:
+        run = Running(tmp_path)
+        fail_for(run, b"com.a", StoreUnwritable("store", "the disk is full"))
+        run.world.fetch("https://a.com/", PAGE)
+        run.world.fetch("https://b.com/", PAGE)
+        with pytest.raises(StoreUnwritable, match="the disk is full"):
+            await asyncio.wait_for(run.service.run(run.stop), SOON)
+        assert (run.chunks("building"), run.chunks("built")) == (0, 0), "all are offered again"
+        assert run.world.record("https://b.com/") is None
 
     asyncio.run(story())
 

@@ -109,3 +109,17 @@ def test_a_redirect_without_location_is_retried_by_a_crawl_and_passed_over_by_an
     page, passed = imported(BEFORE, sent)[1]
     assert isinstance(page, LoadedPage)
     assert passed == "status 302"
+
+
+def test_a_page_with_too_many_links_is_cut_alike_by_all_three(tmp_path: Path) -> None:
+    long = "".join(f"<a href='/{n}{'x' * 1900}'>words</a>" for n in range(2300))
+    sent = Sent(body=f"{long}<a href=/last>last</a>")
+    with closing(crawl(tmp_path, sent)) as world:
+        held = Held.by(world.store)
+        page = decode_page(held.cur)
+        assert (page.outlinkcount + page.left_out, page.left_out > 0) == (2301, True)
+        assert world.answers.page(URL).left_out == page.left_out
+        assert held == imported(sent)[0]
+        expected = expected_by_archive(world)
+        assert Held(expected.cur, expected.doc) == held
+        assert world.record("https://a.com/last") is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,15 @@ from weft.dispatcher.dispatcher import Dispatcher
 from weft.dispatcher.link_records import LinkRecord, decode_record, link_column
 from weft.dispatcher.scope import Scope
 from weft.index.builder import Builder, BuiltRound
+from weft.index.fetch_reader import FetchReader
 from weft.index.fetch_reader_pool import ReaderSettings, fetch_reader_pool
 from weft.index.handlers import HandledPage, PageHandlers
+from weft.index.reading_lanes import AskedFetch, FetchReading, ReadyFetch
+from weft.index.round_weight import ROUND_WEIGHT
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.verify import verify
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import NewLink, NodeType, Reopen, Result, WarcPosition
+from weft.mgmt.values import BuildChunk, ClaimedLink, NewLink, NodeType, Reopen, Result, WarcPosition
 from weft.model.domain import reversed_domain
 from weft.model.site import Site
 from weft.model.url import UrlRules
@@ -31,6 +36,30 @@ from weft.store.tables import Table
 RULES = UrlRules()
 HTML = "text/html; charset=utf-8"
 SETTINGS = DispatcherSettings()
+
+
+class LocalReading:
+    """Reads fetches right here, one when one is taken."""
+
+    def __init__(self, reader: FetchReader) -> None:
+        self._reader = reader
+        self.given: deque[AskedFetch] = deque()
+
+    @property
+    def waiting(self) -> int:
+        return len(self.given)
+
+    def give(self, fetches: Iterable[AskedFetch]) -> None:
+        self.given.extend(fetches)
+
+    def take(self, seconds: float) -> ReadyFetch | None:
+        if not self.given:
+            return None
+        asked = self.given.popleft()
+        return ReadyFetch(*asked, self._reader.read(asked.link))
+
+    def drop(self) -> None:
+        self.given.clear()
 
 
 class World:
@@ -44,33 +73,48 @@ class World:
         self.lease = self.mgmt.register(NodeType.INDEX_BUILDER, "builder")
         self.scope = Scope([Site(name="*", scope="any")], SETTINGS)
         self.handled: list[HandledPage] = []
+        self.built: list[BuildChunk] = []
         self._open = ExitStack()
         if with_workers:
-            read_all = self._open.enter_context(fetch_reader_pool(Settings(), RULES, place / "warc", workers=1))
+            reading = self._open.enter_context(fetch_reader_pool(Settings(), RULES, place / "warc", workers=1))
+            self.reading: FetchReading = reading
         else:
-            reader = ReaderSettings.from_settings(Settings(), RULES, place / "warc").reader()
-            read_all = lambda links: list(map(reader.read, links))  # noqa: E731
-        self.builder = Builder(
+            self.reading = LocalReading(ReaderSettings.from_settings(Settings(), RULES, place / "warc").reader())
+        self.builder = self.new_builder()
+        self.dispatcher = Dispatcher(self.store, self.mgmt, SETTINGS, self.clock)
+
+    def new_builder(self, round_weight: int = ROUND_WEIGHT) -> Builder:
+        """A builder that knows what the store holds, as after a restart."""
+        self.index = LinkIndex(self.store, IndexSettings(), self.clock)
+        return Builder(
             self.store,
-            LinkIndex(self.store, IndexSettings(), self.clock),
-            read_all,
+            self.index,
+            self.reading,
             SETTINGS,
             self.clock,
             PageHandlers({"keeping": self.handled.append}),
+            round_weight,
         )
-        self.dispatcher = Dispatcher(self.store, self.mgmt, SETTINGS, self.clock)
 
     def close(self) -> None:
         self._open.close()
 
     def fetch(self, url: str, body: str = "", status: int = 200, kind: str = HTML, **about: Any) -> None:
         """`url` was asked and this came back; an `error` in place of an answer."""
-        page = RULES.identify(url)
-        self.mgmt.add([NewLink(page.uri, page.url, "host")])
-        chunk = self.mgmt.claim(self.crawler, 1)
+        self.fetch_chunk({url: body}, status, kind, **about)
+
+    def fetch_chunk(self, bodies: Mapping[str, str], status: int = 200, kind: str = HTML, **about: Any) -> None:
+        """These URLs were asked, as one chunk, and this came back."""
+        pages = [RULES.identify(url) for url in bodies]
+        self.mgmt.add([NewLink(page.uri, page.url, "host") for page in pages])
+        chunk = self.mgmt.claim(self.crawler, len(pages))
         assert chunk is not None
-        link = chunk.links[0]
-        assert link.url == page.url
+        assert {link.url for link in chunk.links} == {page.url for page in pages}
+        named = {page.url: body for page, body in zip(pages, bodies.values(), strict=True)}
+        for link in chunk.links:
+            self._answer(link, named[link.url], status, kind, **about)
+
+    def _answer(self, link: ClaimedLink, body: str, status: int, kind: str, **about: Any) -> None:
         self.clock.advance(1)
         now = self.clock.now()
         position = None
@@ -78,7 +122,7 @@ class World:
             location = f"Location: {about['location']}\r\n" if "location" in about else ""
             head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\n{location}\r\n".encode()
             exchange = Exchange(
-                url=page.url, ip="192.0.2.1", started=now, request=b"GET / HTTP/1.1\r\n\r\n",
+                url=link.url, ip="192.0.2.1", started=now, request=b"GET / HTTP/1.1\r\n\r\n",
                 head=head, body=body.encode(), status=status, content_type=kind,
             )  # fmt: skip
             found = self.archive.store([exchange])[0]
@@ -98,12 +142,20 @@ class World:
         self.fetch(url, body)
 
     def build(self) -> BuiltRound:
-        chunks = self.mgmt.take_crawled(self.lease)
-        built = self.builder.build(chunks, self.scope)
-        for chunk in chunks:
+        built = self.load(self.mgmt.take_crawled(self.lease))
+        for chunk in self.built:
             assert self.mgmt.built(self.lease, chunk.id, chunk.attempt)
             self.builder.reported(chunk.id)
         assert verify(self.store, "all", self.place).differences == 0
+        return built
+
+    def load(self, chunks: Sequence[BuildChunk]) -> BuiltRound:
+        """Load these chunks, in as many rounds as it takes."""
+        self.builder.open(chunks)
+        built, self.built = BuiltRound(), []
+        while self.builder.is_busy:
+            built = built.and_then(self.builder.build(self.scope))
+            self.built += self.builder.take_built()
         return built
 
     def crawl(self, url: str, body: str = "", status: int = 200, kind: str = HTML, **about: str) -> None:

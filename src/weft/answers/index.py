@@ -146,6 +146,7 @@ class Index:
             fetched=moment(Version.decode(seen).fetched) if seen else None,
             title=record.title if record else None,
             outlinkcount=record.outlinkcount if record else None,
+            left_out=record.left_out if record else 0,
             next_due=moment(link.due) if link and link.phase is LinkPhase.DUE else None,
             counting=self._view.counting,
             near=near_items(self._view, page.uri) if info.docs else [],

@@ -112,6 +112,9 @@ class PageAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     outlinkcount: int | None
     next_due: str | None
     counting: str
+    left_out: int = 0
+    """Links that do not count because the page has too many (limits.page_targets, limits.page_link_bytes); absent if
+    there is none."""
     near: list[NearItem] = []
     """Pages that say nearly the same, the nearest first; absent if there is none."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from weft.clock import Clock
     from weft.config import Settings
     from weft.home import Home
-    from weft.index.builder import ReadAll
+    from weft.index.reading_lanes import FetchReading
     from weft.index.service import IndexResources
     from weft.mgmt.api import Mgmt
     from weft.store.api import Store
@@ -40,18 +40,20 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     from weft.index.service import IndexService
     from weft.mgmt.open import open_mgmt
     from weft.roles.log_output import begin_logging
+    from weft.roles.memory_return import return_memory
     from weft.roles.stop import run_role
 
     settings, home = invocation.load().settings, invocation.home.require()
     begin_logging()
+    return_memory()
     clock, archive = SystemClock(), home.path / settings.spider.warc_dir
     with (
         closing(open_mgmt(settings, home)) as mgmt,
         invocation.writer() as store,
         upkeep(settings, home),
-        fetch_reader_pool(settings, rules_of(settings), archive, workers) as read_all,
+        fetch_reader_pool(settings, rules_of(settings), archive, workers) as reading,
     ):
-        resources = make_resources(settings, mgmt, store, read_all, clock, home.path)
+        resources = make_resources(settings, mgmt, store, reading, clock, home.path)
         if again is not None:
             due_before = clock.now() - int(again * 1000)
             force_due(store, resources.dispatcher.low_water, fetched_before=due_before, now=clock.now())
@@ -69,7 +71,7 @@ def upkeep(settings: Settings, home: Home) -> AbstractContextManager[object]:
 
 
 def make_resources(
-    settings: Settings, mgmt: Mgmt, store: Store, read_all: ReadAll, clock: Clock, home: Path
+    settings: Settings, mgmt: Mgmt, store: Store, reading: FetchReading, clock: Clock, home: Path
 ) -> IndexResources:
     from functools import partial
 
@@ -88,7 +90,7 @@ def make_resources(
     return IndexResources(
         control=control,
         keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, f"index@{home.resolve()}", settings.mgmt),
-        builder=Builder(store, index, read_all, settings.dispatcher, clock, load_handlers()),
+        builder=Builder(store, index, reading, settings.dispatcher, clock, load_handlers()),
         dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock),
         settings=settings.dispatcher,
         clock=MonotonicClock(),

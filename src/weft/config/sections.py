@@ -398,8 +398,19 @@ class LimitsSettings:
         "bytes per byte",
         reader="spider, index process",
     )
-    links_per_page: int = key(
-        10_000, "Maximum links read from a page. A JSON line with more is refused.", Between(0, 1_000_000), "links"
+    page_targets: int = key(
+        50_000,
+        "Maximum pages that one page links to. Further links are left out.",
+        Between(0, 1_000_000),
+        "pages",
+    )
+    # What a reference costs in the index: cells that hold its target, its words, and the page that makes it.
+    page_link_bytes: int = key(
+        4 * MIB,
+        "Maximum size of a page's links: for each target the URL, anchor text and rel, and the page's own uri. "
+        "Further links are left out.",
+        Between(0, 64 * MIB),
+        "bytes",
     )
     anchor_chars: int = key(256, "Longer anchor texts are cut at this length.", Between(0, 65_536), "characters")
     title_chars: int = key(512, "Longer titles are cut at this length.", Between(0, 65_536), "characters")
@@ -419,6 +430,12 @@ class LimitsSettings:
     # The sitemap protocol's 50 MB is 52,428,800 bytes.
     sitemap_bytes: int = key(50 * MIB, "Maximum size of a decoded sitemap.", Between(KIB, GIB), "bytes")
     sitemap_entries: int = key(50_000, "Maximum entries read from one sitemap.", Between(1, 10_000_000), "entries")
+    sitemap_url_bytes: int = key(
+        8 * MIB,
+        "Maximum size of all URLs read from one sitemap or feed. Further ones are left out.",
+        Between(KIB, GIB),
+        "bytes",
+    )
     # RFC 9309 wants at least 500 KiB to be read.
     robots_bytes: int = key(
         500 * KIB,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import LinkRecord
@@ -22,6 +22,9 @@ from weft.model.domain import Domain, plain_domain
 from weft.model.refusal import Refusal, RefusalKind
 from weft.model.site import Site
 from weft.model.url import PageUrl, Uri
+
+REMEMBERED: Final = 64 << 20
+"""Bytes of links that are known without reading the store: about 300,000 ordinary ones."""
 
 
 class DiscoveredLink(NamedTuple):
@@ -46,7 +49,7 @@ class Discovery:
     Those that were seen recently are known without reading the store.
     """
 
-    def __init__(self, settings: DispatcherSettings, remembered: int = 400_000) -> None:
+    def __init__(self, settings: DispatcherSettings, remembered: int = REMEMBERED) -> None:
         self._settings, self._seen = settings, SeenLinks(remembered)
         self._to_recount: dict[tuple[bytes, bytes], None] = {}
         """Links that may have more references by now; the index knows of them when this round is written."""

@@ -57,6 +57,8 @@ class _StepState:
     budgets: Budgets
     filter: SegmentFilter
     wanted: list[Reopen] = field(default_factory=list)
+    taken: list[tuple[bytes, ChosenLink]] = field(default_factory=list)
+    """The domain and the link of each of `wanted`."""
     domains: int = 0
     hidden: int = 0
 
@@ -90,8 +92,7 @@ class Dispatcher:
             if len(state.wanted) >= room:
                 break
             self._serve(domain, state, now)
-        if state.wanted:
-            self._mgmt.reopen(state.wanted)
+        given = self._hand_over(state)
         failpoints.point("dispatcher.handed_over")
         changed_sites = self._site_changes.cells(scope)
         filter_cells = segment_filter.cells(self._user_rules)
@@ -99,7 +100,19 @@ class Dispatcher:
         self._write({**links.cells(), **filter_cells, **reconsidered.cells, **changed_sites}, budgets)
         failpoints.point("dispatcher.written")
         looked_at = segment_filter.looked_at + reconsidered.looked_at + bool(changed_sites)
-        return DispatchStep(state.domains, len(state.wanted), state.hidden, looked_at)
+        return DispatchStep(state.domains, given, state.hidden, looked_at)
+
+    def _hand_over(self, state: _StepState) -> int:
+        """Make the chosen links pending; returns how many are.
+
+        A link that was fetched before is not pending if the rest of its chunk is not built yet, or if it was handed
+        over already: it waits for another step, or for its result.
+        """
+        answers = self._mgmt.reopen(state.wanted) if state.wanted else []
+        for (domain, chosen), is_pending in zip(state.taken, answers, strict=True):
+            if not is_pending and chosen.record.fetched:
+                state.links.put(domain, chosen.uri, chosen.record)
+        return sum(answers)
 
     def _serve(self, domain: bytes, state: _StepState, now: int) -> None:
         """Take or hide the links of a domain's next segment."""
@@ -134,7 +147,9 @@ class Dispatcher:
         if site is not None and not chosen.record.fetched:
             state.budgets.take(site)
         priority = (site.settings.priority or 0) if site else 0
-        state.wanted += [_reopening(each, priority) for each in _given(state.links, domain, chosen, state.filter)]
+        taken = _given(state.links, domain, chosen, state.filter)
+        state.wanted += [_reopening(each, priority) for each in taken]
+        state.taken += [(domain, each) for each in taken]
 
     def fetches_ended(self, uris: Iterable[str]) -> None:
         """Fetches of these ended, and what was learned from them is written."""

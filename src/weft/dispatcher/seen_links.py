@@ -3,36 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 
 from weft.dispatcher.link_records import LinkPhase
 from weft.dispatcher.link_round import LinkRound
 
+ENTRY: Final = 140
+"""Bytes that an entry takes beyond its uri."""
+
 
 class SeenLinks:
-    """At most about `most` uris, with how often each was seen. When there are too many, the older half is forgotten."""
+    """Uris with how often each was seen, at most about `most` bytes. When there are too many, the older half is
+    forgotten."""
 
     def __init__(self, most: int) -> None:
         self._half = most // 2
         self._young: dict[bytes, int] = {}
         self._old: dict[bytes, int] = {}
+        self._young_size = 0
 
     def see(self, uri: bytes) -> int:
         """How often it was seen, including now; 0 if it is not remembered."""
         times = self._young.get(uri) or self._old.get(uri)
         if times is None:
             return 0
+        if uri not in self._young:
+            self._young_size += len(uri) + ENTRY
         self._young[uri] = times + 1
         return times + 1
 
     def add(self, uris: Iterable[bytes]) -> None:
-        self._young.update(dict.fromkeys(uris, 1))
-        if len(self._young) > self._half:
-            self._old, self._young = self._young, {}
+        new = dict.fromkeys(uris, 1)
+        self._young.update(new)
+        self._young_size += sum(map(len, new)) + len(new) * ENTRY
+        if self._young_size > self._half:
+            self._old, self._young, self._young_size = self._young, {}, 0
 
     def forget(self) -> None:
-        self._young, self._old = {}, {}
+        self._young, self._old, self._young_size = {}, {}, 0
 
 
 def is_time_to_recount(times: int) -> bool:

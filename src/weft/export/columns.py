@@ -52,6 +52,7 @@ FIELDS: Final = {
         Field("outlinkcount", ColumnKind.COUNT),
         Field("language"),
         Field("description"),
+        Field("left_out", ColumnKind.COUNT),
     ),
     Subject.DOMAINS: (
         Field("domain"),

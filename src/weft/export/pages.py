@@ -51,6 +51,7 @@ class _Row(NamedTuple):
     outlinkcount: int | None
     language: str | None
     description: str | None
+    left_out: int | None
 
 
 def page_blocks(states: Iterable[StoredPage], since: int | None) -> Iterator[Block]:
@@ -82,14 +83,15 @@ def _row(page: StoredPage) -> _Row:
         gone = page.columns.get(keys.GONE)
         state = state_of(decode_record(page.link) if page.link else None, is_loaded=False, is_deleted=bool(gone))
         fetched = Version.decode(gone).fetched if gone else None
-        return _Row(uri, guessed_url(uri, info), *known, state, fetched, *[None] * 4)
+        return _Row(uri, guessed_url(uri, info), *known, state, fetched, *[None] * 5)
     except (KeyError, ValueError) as error:
         raise PageUnreadable(page.uri, error) from error
 
 
 def _loaded(page: StoredPage) -> tuple[Any, ...]:
-    """URL, time, title, number of outlinks, language and description."""
+    """URL, time, title, number of outlinks, language, description, and links that were left out."""
     address = decode_address(page.columns[keys.CUR])
     fetched = Version.decode(page.columns[keys.VERSION]).fetched
     about = _decode_about(_decompress(page.doc, max_output_size=_LONGEST_DOC)) if page.doc else _About()
-    return address.url, fetched, address.title, address.outlinkcount, about.language, about.description
+    texts = about.language, about.description
+    return address.url, fetched, address.title, address.outlinkcount, *texts, address.left_out

@@ -20,16 +20,14 @@ _ADDRESS: Final = {"a": "href", "area": "href", "frame": "src"}
 _LABEL: Final = {"area": "alt", "frame": "title"}
 
 
-def read_links(elements: list[Element], limits: LimitsSettings) -> tuple[list[FoundLink], bool]:
-    """The first links of the page, and whether there are more than the limit."""
+def read_links(elements: list[Element], limits: LimitsSettings) -> list[FoundLink]:
+    """All links of the page. How many of them count is decided when it is known where they lead."""
     found: list[FoundLink] = []
     for element in elements:
         tag = element.tag
         href = element.attr(_ADDRESS[tag])
         if href is None:
             continue
-        if len(found) == limits.links_per_page:
-            return found, True
         if tag == "a":
             anchor = words_within(element, limits.anchor_chars, tags.LINKS)
         else:
@@ -37,4 +35,4 @@ def read_links(elements: list[Element], limits: LimitsSettings) -> tuple[list[Fo
         rel = element.attr("rel")
         marks = collapsed(rel, REL_CHARS).lower() if rel else ""
         found.append(FoundLink(href.strip(ASCII_SPACE)[:LONGEST_HREF], anchor, marks))
-    return found, False
+    return found

@@ -33,7 +33,7 @@ def parse_page(
     head = PageHead(limits, product.lower())
     head.read(found.head)
     leave_only_seen(document, found)
-    links, more_links = read_links(found.links, limits)
+    links = read_links(found.links, limits)
     dissolve(found.links)
     headings, more_headings = _headings(found.headings, limits.title_chars)
     text = text_of(document)
@@ -42,7 +42,7 @@ def parse_page(
         text = text[: limits.text_chars].rstrip()
     title = head.title or ""
     fingerprint, simhash = fingerprint_and_simhash(text, [title, *headings])
-    cut = {"text": more_text, "links": more_links, "headings": more_headings}
+    cut = {"text": more_text, "headings": more_headings}
     return ParsedPage(
         title=title,
         description=head.description(),

@@ -49,4 +49,4 @@ class ParsedPage(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: int = 0
     simhash: int = 0
     cut: list[str] = []
-    """Which of `text`, `links` and `headings` hit a limit."""
+    """Which of `text` and `headings` hit a limit."""

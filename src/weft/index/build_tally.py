@@ -24,8 +24,7 @@ class BuildTally:
     _lately: deque[tuple[int, int]] = field(default_factory=deque)
     """(moment, pages) of the rounds that count for the rate."""
 
-    def add(self, built: BuiltRound, chunks: int, now: int) -> None:
-        self.chunks += chunks
+    def add(self, built: BuiltRound, now: int) -> None:
         self.results += built.results
         self.pages += built.pages
         self.links += built.links

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+import logging
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -19,9 +20,14 @@ from weft.dispatcher.parameters.learn_from_fetch import learn_from_fetch
 from weft.dispatcher.parameters.parameter_round import ParameterRound
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.stored_time import noted
+from weft.errors import BatchRefused, StoreError
 from weft.index import chunk_markers
-from weft.index.fetch_reader import ReadFetch
+from weft.index.fetch_reader import ReadFetch, failed
 from weft.index.handlers import HandledPage, PageHandlers
+from weft.index.open_chunks import OpenChunks
+from weft.index.read_ahead import ReadAhead
+from weft.index.reading_lanes import AskedFetch, FetchReading, ReadyFetch
+from weft.index.round_weight import ROUND_WEIGHT, weight_of
 from weft.linkindex import keys
 from weft.linkindex.cells import Cells
 from weft.linkindex.loaded import NO_OUTLINKS, LoadedPage
@@ -30,77 +36,179 @@ from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Version
 from weft.mgmt.values import BuildChunk, BuildLink, ChunkId
 from weft.model.domain import reversed_domain
+from weft.model.fetch_error import FetchError
 from weft.model.refusal import RefusalKind
 from weft.model.url import Uri, domain_of
 from weft.store.api import Store
 from weft.store.tables import Table
 
-ReadAll = Callable[[Sequence[BuildLink]], list[ReadFetch]]
-"""Reads fetches from the archive and parses them, in worker processes or here."""
+log = logging.getLogger(__name__)
+
+ROUND_PAGES: Final = 500
+"""Fetches that one round loads, at most: more would keep those behind it from the answers for longer."""
+OPEN_CHUNKS: Final = 200
+"""Chunks in hand at a time. Most of them wait for a slow page or two."""
+_PATIENCE: Final = 0.1
+"""Seconds that a round waits for its first page."""
 
 
 class BuiltRound(NamedTuple):
-    """What loading some chunks in one round did."""
+    """What loading some fetches did."""
 
-    seq: int
-    results: int
-    pages: int
-    links: int
-    discovered: int
-    freshness: list[int]
+    seq: int = 0
+    pages: int = 0
+    links: int = 0
+    discovered: int = 0
+    uris: Sequence[str] = ()
+    """The links whose fetches were loaded."""
+    freshness: Sequence[int] = ()
     """For each response, milliseconds from the end of its fetch until it was in the index."""
+
+    @property
+    def results(self) -> int:
+        return len(self.uris)
+
+    def and_then(self, other: BuiltRound) -> BuiltRound:
+        return BuiltRound(
+            seq=max(self.seq, other.seq),
+            pages=self.pages + other.pages,
+            links=self.links + other.links,
+            discovered=self.discovered + other.discovered,
+            uris=[*self.uris, *other.uris],
+            freshness=[*self.freshness, *other.freshness],
+        )
 
 
 class Builder:
     """Loads chunks into an index of which this process is the one writer.
 
-    A chunk's marker is written in the batch that loads it: a chunk that comes again, because of a crash before it was
-    reported, is known to be loaded already.
+    A round loads what is ready, whatever chunk it is of, up to a number of pages and of bytes. The markers of its
+    chunks are written in the same batch: a chunk that comes again, because of a crash before it was reported, is read
+    only as far as it is not loaded.
     """
 
     def __init__(
         self,
         store: Store,
         index: LinkIndex,
-        read_all: ReadAll,
+        reading: FetchReading,
         settings: DispatcherSettings,
         clock: Clock,
         handlers: PageHandlers,
+        round_weight: int = ROUND_WEIGHT,
     ) -> None:
-        self._store, self._index, self._read_all = store, index, read_all
+        self._store, self._index, self._reading = store, index, reading
         self._settings, self._clock = settings, clock
-        self._handlers = handlers
+        self._handlers, self._round_weight = handlers, round_weight
         self.discovery = Discovery(settings)
+        self._chunks = OpenChunks()
+        self._ahead = ReadAhead()
         self._reported: list[ChunkId] = []
 
     @property
     def low_water(self) -> int:
         return max(1, self._settings.segment_size // 2)
 
-    def build(self, chunks: Sequence[BuildChunk], scope: Scope) -> BuiltRound:
-        """Load the chunks that are not loaded yet; when this returns, they are durable and visible."""
-        waiting = [chunk for chunk in chunks if not chunk_markers.is_marked(self._store, chunk.id)]
-        round_ = LinkRound(self._store, self.low_water)
-        links = self._timed(round_, [link for chunk in waiting for link in chunk.links])
-        reads = self._read_all(links) if links else []
-        failpoints.point("builder.parsed")
-        return self._load([chunk.id for chunk in waiting], round_, links, reads, scope)
+    @property
+    def has_room(self) -> bool:
+        """Whether more chunks should be taken."""
+        return len(self._chunks) < OPEN_CHUNKS and self._reading.waiting < self._ahead.links
 
-    def _timed(self, round_: LinkRound, links: list[BuildLink]) -> list[BuildLink]:
+    @property
+    def room(self) -> int:
+        """Fetches that there is room for, without those that wait for the slow lane."""
+        return max(0, self._ahead.links - self._reading.waiting)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there are chunks in hand."""
+        return len(self._chunks) > 0
+
+    def open(self, chunks: Sequence[BuildChunk]) -> None:
+        """Take chunks in hand and have those of their fetches read that are not loaded yet."""
+        markers = chunk_markers.read_markers(self._store, [chunk.id for chunk in chunks])
+        for chunk, marker in zip(chunks, markers, strict=True):
+            missing = self._chunks.add(chunk, marker)
+            links = self._timed([link for _, link in missing])
+            self._reading.give(AskedFetch(ticket, link) for (ticket, _), link in zip(missing, links, strict=True))
+
+    def _timed(self, links: list[BuildLink]) -> list[BuildLink]:
         """With the moments that their fetches count as ended at."""
         now = self._clock.now()
-        records = round_.read([(_domain_key(link.uri), link.uri.encode()) for link in links])
+        places = [(_domain_key(link.uri), link.uri.encode()) for link in links]
+        records = LinkRound(self._store, self.low_water).read(places)
         moments = [time_of_fetch(link.result.ended, record, now) for link, record in zip(links, records, strict=True)]
         return [_at_moment(link, moment) for link, moment in zip(links, moments, strict=True)]
+
+    def build(self, scope: Scope) -> BuiltRound:
+        """Load what is ready, as one round; when this returns, it is durable and visible.
+
+        Raises StoreError if the store cannot be written: then nothing is lost, and the next process loads the rest.
+        """
+        ready, loaded = self._ready(), list[ReadyFetch]()
+        failpoints.point("builder.parsed")
+        built = self._load_divided(ready, scope, loaded) if ready else BuiltRound()
+        failpoints.point("builder.loaded")
+        self._call_handlers(loaded)
+        if built.results:
+            self._ahead.after_round(built.results, self._clock.now())
+        if not self._reading.waiting:
+            self._ahead.rest()
+        return built
+
+    def take_built(self) -> list[BuildChunk]:
+        """The chunks that are loaded as a whole since the last call."""
+        return self._chunks.take_loaded()
 
     def reported(self, chunk: ChunkId) -> None:
         """The control plane knows that this chunk is built: its marker may go, with the next round."""
         self._reported.append(chunk)
 
-    def _load(
-        self, chunks: list[ChunkId], round_: LinkRound, links: list[BuildLink], reads: list[ReadFetch], scope: Scope
-    ) -> BuiltRound:
+    def drop(self) -> None:
+        """Let go of all chunks in hand: they are offered again, and loaded as far as they are not."""
+        self._reading.drop()
+        self._chunks.drop()
+
+    def _ready(self) -> list[ReadyFetch]:
+        ready: list[ReadyFetch] = []
+        weight, patience = 0, _PATIENCE if self.is_busy else 0.0
+        while len(ready) < ROUND_PAGES and weight < self._round_weight:
+            fetch = self._reading.take(patience)
+            if fetch is None:
+                break
+            ready.append(fetch)
+            weight += weight_of(fetch.read)
+            patience = 0.0
+        return ready
+
+    def _load_divided(self, ready: Sequence[ReadyFetch], scope: Scope, loaded: list[ReadyFetch]) -> BuiltRound:
+        """Load all and add them to `loaded`; if that fails because of some of them, load the others without them."""
+        try:
+            built = self._load(ready, scope)
+        except Exception as error:
+            if isinstance(error, StoreError) and not isinstance(error, BatchRefused):
+                raise
+            if len(ready) == 1:
+                return self._put_aside(ready[0], error, scope)
+            log.warning("loading %d fetches failed, loading them in two halves reason=%s", len(ready), error)
+        else:
+            loaded += ready
+            return built
+        half = len(ready) // 2
+        first = self._load_divided(ready[:half], scope, loaded)
+        return first.and_then(self._load_divided(ready[half:], scope, loaded))
+
+    def _put_aside(self, fetch: ReadyFetch, error: Exception, scope: Scope) -> BuiltRound:
+        """Load that this fetch cannot be loaded; if not even that is possible, it is not the page's fault."""
+        log.error("page cannot be loaded url=%s", fetch.link.url, exc_info=error)
+        aside = fetch._replace(read=failed(fetch.link.result, FetchError.UNLOADABLE))
+        return self._load([aside], scope)
+
+    def _load(self, ready: Sequence[ReadyFetch], scope: Scope) -> BuiltRound:
         now = self._clock.now()
+        links, reads = [fetch.link for fetch in ready], [fetch.read for fetch in ready]
+        tickets = [fetch.ticket for fetch in ready]
+        round_ = LinkRound(self._store, self.low_water)
         rules = ParameterRound(self._store, self._settings) if self._settings.learn_parameters else None
         lastmods = Lastmods(self._store, self._settings)
         found = self._take_results(round_, rules, lastmods, links, reads)
@@ -109,7 +217,7 @@ class Builder:
         try:
             discovered = self.discovery.offer(round_, scope, found, now, rules)
             learned = {**(rules.cells() if rules else {}), **lastmods.cells()}
-            chunk_marks = {**chunk_markers.mark(chunks), **chunk_markers.forget(self._reported)}
+            chunk_marks = {**self._chunks.markers_with(tickets), **chunk_markers.forget(self._reported)}
             marks = {**chunk_marks, **noted(self._store, now)}
             notes = {**round_.cells(), **_near_duplicates(round_), **learned, **marks}
             applied = self._index.apply([*pages, *self._still_there(links, reads)], notes)
@@ -118,24 +226,24 @@ class Builder:
             self.discovery.forget()
             raise
         self._reported = []
-        failpoints.point("builder.loaded")
-        self._call_handlers(links, reads)
+        self._chunks.loaded(tickets)
         done = self._clock.now()
         freshness = [max(0, done - link.result.ended) for link in links if link.result.position]
         loaded = sum(not page.is_gone for page in pages)
-        return BuiltRound(applied.seq, len(links), loaded, applied.links, discovered, freshness)
+        return BuiltRound(applied.seq, loaded, applied.links, discovered, [link.uri for link in links], freshness)
 
     def _take_results(
         self,
         round_: LinkRound,
         rules: ParameterRound | None,
         lastmods: Lastmods,
-        links: list[BuildLink],
-        reads: list[ReadFetch],
+        links: Sequence[BuildLink],
+        reads: Sequence[ReadFetch],
     ) -> list[DiscoveredLink]:
         """Put the links' records after their fetches into the round; return the links that their pages name."""
         now = self._clock.now()
         places = [(_domain_key(link.uri), link.uri.encode()) for link in links]
+        round_.read(places)
         if rules:
             rules.read(places)
         found: list[DiscoveredLink] = []
@@ -170,10 +278,10 @@ class Builder:
             if cell is not None
         ]
 
-    def _call_handlers(self, links: list[BuildLink], reads: list[ReadFetch]) -> None:
+    def _call_handlers(self, loaded: Sequence[ReadyFetch]) -> None:
         if not self._handlers:
             return
-        for link, read in zip(links, reads, strict=True):
+        for _, link, read in loaded:
             if read.page is not None and not read.page.is_gone:
                 self._handlers.handle(
                     HandledPage(

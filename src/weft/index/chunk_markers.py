@@ -1,4 +1,4 @@
-"""Marks the chunks that are loaded, in the batch that loads them: both are written or neither."""
+"""Marks which links of a chunk are loaded, in the batch that loads them: both are written or neither."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from weft.store.tables import Table
 
 _ROW: Final = b"chunk"
 _LOADED: Final = b"loaded"
+ALL_IN = b""
+"""The marker of a chunk whose links are all loaded. Any other marker is a bitmap in the order of the links' doc_ids."""
 
 
-def is_marked(reader: Reader, chunk: ChunkId) -> bool:
-    return reader.get(Table.META, [_column(chunk)])[0] is not None
+def read_markers(reader: Reader, chunks: Sequence[ChunkId]) -> list[bytes | None]:
+    """The marker of each chunk; None: nothing of it is loaded."""
+    return [cell.value if cell else None for cell in reader.get(Table.META, [_column(chunk) for chunk in chunks])]
 
 
-def mark(chunks: Sequence[ChunkId]) -> Cells:
-    return {cell_key(Table.META.byte, *_column(chunk)): b"" for chunk in chunks}
+def mark(chunk: ChunkId, marker: bytes) -> Cells:
+    return {cell_key(Table.META.byte, *_column(chunk)): marker}
 
 
 def forget(chunks: Sequence[ChunkId]) -> Cells:

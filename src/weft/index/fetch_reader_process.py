@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
-from weft.index.fetch_reader_pool import FetchAnswer, decode_fetches, decode_settings, encode
-from weft.intake.workers.worker_main import WorkerLimits, serve, set_alarm
+from weft.index.fetch_reader_pool import decode_fetches, decode_settings, encode
+from weft.intake.workers.worker_main import Answering, WorkerLimits, serve, set_alarm
 
 
-def begin(first: bytearray) -> tuple[WorkerLimits, Callable[[bytearray], bytes]]:
+def begin(first: bytearray) -> tuple[WorkerLimits, Answering]:
     settings = decode_settings(first)
     reader = settings.reader()
 
-    def answer(question: bytearray) -> bytes:
-        answers = []
-        for link in decode_fetches(question).links:
-            set_alarm(settings.reading.limits.parse_seconds)
-            answers.append(FetchAnswer(reader.read(link)))
-        set_alarm(0)
-        return encode(answers)
+    def answer(question: bytearray) -> Iterator[bytes]:
+        """A frame for each fetch: whoever asked knows which one this process died of, and holds few at a time."""
+        for link in decode_fetches(question):
+            set_alarm(settings.seconds)
+            read = encode(reader.read(link))
+            set_alarm(0)
+            yield read
 
     return WorkerLimits(settings.reading.limits.parse_bytes, settings.parent), answer
 

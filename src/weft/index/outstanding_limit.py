@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 _FIRST: Final = 2000
@@ -22,7 +23,7 @@ class OutstandingLimit:
         self._most = most
         self.links = min(most, _FIRST)
 
-    def after_round(self, took: int, ages: list[int]) -> None:
+    def after_round(self, took: int, ages: Sequence[int]) -> None:
         """A round took so many milliseconds to build; its pages were so old when they were in the answers."""
         age = sorted(ages)[len(ages) // 2] if ages else 0
         if took > BUSY and age > LATE:

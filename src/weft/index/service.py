@@ -6,17 +6,19 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from weft.clock import Clock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
 from weft.dispatcher.scope import Scope
-from weft.errors import LeaseLost, MgmtError, WeftError
+from weft.errors import LeaseLost, MgmtError
 from weft.index.build_tally import BuildTally
-from weft.index.builder import Builder, BuiltRound
+from weft.index.builder import Builder
 from weft.index.outstanding_limit import OutstandingLimit
 from weft.mgmt.api import BuilderCalls
+from weft.mgmt.rules.chunks import SEALED_MOST
 from weft.mgmt.values import BuildChunk, Lease
 from weft.roles.calls import CallThread, ControlPlane, until_available
 from weft.roles.lease import LeaseKeeper
@@ -24,8 +26,8 @@ from weft.roles.stop import StopRequest, first_of
 
 log = logging.getLogger(__name__)
 
-CHUNKS: Final = 20
-"""Taken at a time: what they hold is one round."""
+TAKES: Final = 10
+"""How often chunks are taken before a round: they may be small, and nobody knows before they are taken."""
 _IDLE: Final = 0.1
 _LONGEST_IDLE: Final = 1.0
 _STATUS_EVERY: Final = 1.0
@@ -63,6 +65,8 @@ class IndexService:
         """Cleared while the process is asked to pause, and until it knows."""
         self._is_stopping = False
         self._may_hold_more = False
+        self._held_under: Lease | None = None
+        """The lease under which the builder's chunks were taken."""
         self._scope = Scope([], self._settings)
         self._sites_at = 0
         self._outstanding = 0
@@ -136,28 +140,41 @@ class IndexService:
         return not self.is_idle
 
     async def _build(self) -> bool:
+        """Whether there is anything to build, or was until now."""
         lease = self._keeper.lease
         try:
-            chunks = await self._take(lease)
-            if chunks:
-                await self._load_all(lease, chunks)
+            await self._open(lease)
+            was_busy = self._builder.is_busy
+            if was_busy:
+                await self._load()
+                await self._report(lease)
         except LeaseLost:
-            # The chunks are another's, or offered again: whoever builds one that is loaded finds its marker.
             await self._keeper.register_again(lease)
             return True
-        if chunks:
+        if was_busy:
             return True
         self._supply.after_rest()
         await self._release_unknown()
         return False
 
+    async def _open(self, lease: Lease) -> None:
+        """Take chunks in hand, if there is room for them."""
+        if self._held_under not in (None, lease):
+            # The chunks are another's, or offered again: whoever builds one that is loaded finds its marker.
+            await self._thread.do(self._builder.drop)
+        self._held_under = lease
+        for _ in range(TAKES):
+            if not (self._builder.has_room and (chunks := await self._take(lease))):
+                break
+            await self._thread.do(partial(self._builder.open, chunks))
+
     async def _take(self, lease: Lease) -> list[BuildChunk]:
-        attempts = 0
+        attempts, most = 0, self._builder.room // SEALED_MOST + 1
 
         def take() -> list[BuildChunk]:
             nonlocal attempts
             attempts += 1
-            return self._control.mgmt.take_crawled(lease, CHUNKS)
+            return self._control.mgmt.take_crawled(lease, most)
 
         chunks = await self._control.call_or_log("take_crawled", take)
         self._may_hold_more |= attempts > 1
@@ -169,47 +186,27 @@ class IndexService:
             self._may_hold_more = False
             await self._keeper.release()
 
-    async def _load_all(self, lease: Lease, chunks: list[BuildChunk]) -> None:
-        try:
-            await self._load(lease, chunks)
-        except _CannotBuild as error:
-            # One of them cannot be built: each alone, so that the others are.
-            log.warning("loading %d chunks in one batch failed, loading them one by one reason=%s", len(chunks), error)
-            for chunk in chunks:
-                await self._load_alone(lease, chunk)
-
-    async def _load_alone(self, lease: Lease, chunk: BuildChunk) -> None:
-        try:
-            await self._load(lease, [chunk])
-        except _CannotBuild as error:
-            reason, mgmt = str(error), self._control.mgmt
-            log.error("chunk cannot be built chunk=%d reason=%s", chunk.id, reason)
-            await self._control.call_or_log(
-                "build_failed", lambda: mgmt.build_failed(lease, chunk.id, chunk.attempt, reason)
-            )
-
-    async def _load(self, lease: Lease, chunks: list[BuildChunk]) -> None:
+    async def _load(self) -> None:
         began = self._clock.now()
-        built = await self._thread.do(lambda: self._built(chunks))
+        built = await self._thread.do(lambda: self._builder.build(self._scope))
+        if not built.results:
+            return
         self._supply.after_round(self._clock.now() - began, built.freshness)
-        self._dispatcher.fetches_ended(link.uri for chunk in chunks for link in chunk.links)
-        self.tally.add(built, len(chunks), self._clock.now())
+        self._dispatcher.fetches_ended(built.uris)
+        self.tally.add(built, self._clock.now())
         self._outstanding = max(0, self._outstanding - built.results)
         self._refused = {str(kind): count for kind, count in self._builder.discovery.refused.items()}
-        for chunk in chunks:
-            await self._report_built(lease, chunk)
 
-    def _built(self, chunks: list[BuildChunk]) -> BuiltRound:
-        try:
-            return self._builder.build(chunks, self._scope)
-        except WeftError as error:
-            raise _CannotBuild(str(error)) from error
-
-    async def _report_built(self, lease: Lease, chunk: BuildChunk) -> None:
+    async def _report(self, lease: Lease) -> None:
+        """Tell the control plane which chunks are built; one whose report is refused is offered again."""
         mgmt = self._control.mgmt
-        answer = await self._control.call_or_log("built", lambda: mgmt.built(lease, chunk.id, chunk.attempt))
-        if answer is not None:
-            self._builder.reported(chunk.id)
+        for chunk in await self._thread.do(self._builder.take_built):
+            answer = await self._control.call_or_log("built", partial(mgmt.built, lease, chunk.id, chunk.attempt))
+            if answer is None:
+                self._may_hold_more = True
+            else:
+                self._builder.reported(chunk.id)
+                self.tally.chunks += 1
 
     async def _dispatch(self) -> bool:
         # Without room too: what was left out may have to be looked at again.
@@ -237,7 +234,3 @@ class IndexService:
     def _facts(self) -> dict[str, Any]:
         facts = {**self.tally.facts(self._clock.now()), "outstanding": self._outstanding}
         return {**facts, "idle": self.is_idle and self._may_work.is_set(), "refused": self._refused}
-
-
-class _CannotBuild(Exception):  # noqa: N818 - never leaves this module
-    """The index refused chunks; the control plane has nothing to do with it."""

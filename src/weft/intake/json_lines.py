@@ -98,17 +98,13 @@ class JsonPages:
 
     def _load(self, page: PageUrl, fetched: int, given: _Page) -> LoadedPage:
         links = given.links or ()
-        if len(links) > self._limits.links_per_page:
-            raise PageRefused(
-                SkipReason.LINKS, f"it has {len(links)} links; expected at most {self._limits.links_per_page}"
-            )
         whole = [_Link(link) if isinstance(link, str) else link for link in links]
         joined = join_links(self._rules, page.url, [link.url for link in whole])
         self.left_out.update(joined.refused)
         longest = self._limits.anchor_chars
         anchors = [collapsed(link.text, longest) if link.text else "" for link in whole]
         rels = [collapsed(link.rel, REL_CHARS) if link.rel else "" for link in whole]
-        return load_joined(page, fetched, joined, anchors, rels, self._doc(given))
+        return load_joined(page, fetched, joined, anchors, rels, self._doc(given), self._limits)
 
     def _doc(self, given: _Page) -> Doc:
         return Doc(

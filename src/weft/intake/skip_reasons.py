@@ -20,7 +20,6 @@ class SkipReason(StrEnum):
     FIELD = "bad field"
     URL = "bad URL"
     TIME = "bad time"
-    LINKS = "too many links"
     RESPONSE = "not HTTP"
     ENCODING = "bad encoding"
     BOMB = "bomb"

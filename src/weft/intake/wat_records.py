@@ -124,7 +124,7 @@ class _Extract:
 
     def _links(self, links: list[_Link], limits: LimitsSettings) -> list[FoundLink]:
         found = [link for link in links if isinstance(link.url, str) and _text(link.path) in _WORDS_AT]
-        return [self._link(link, limits.anchor_chars) for link in found[: limits.links_per_page]]
+        return [self._link(link, limits.anchor_chars) for link in found]
 
     def _link(self, link: _Link, anchor_chars: int) -> FoundLink:
         words = getattr(link, _WORDS_AT[link.path])

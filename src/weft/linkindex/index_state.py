@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from weft.linkindex import keys
 from weft.linkindex.loaded import outlinks_of
@@ -15,13 +15,21 @@ from weft.store.tables import Table
 Value = TypeVar("Value")
 
 
+REMEMBERED: Final = 96 << 20
+"""Bytes of uris that are remembered: about 400,000 ordinary ones."""
+ENTRY: Final = 200
+"""Bytes that an entry takes beyond its name."""
+
+
 class Memory(Generic[Value]):
-    """The values used last, at most `size` of them: two generations, the older one dropped when the younger is full."""
+    """The values used last, up to about `size` bytes of them: two generations, the older one dropped when the younger
+    is full. Bounded in bytes, for the names are uris, and somebody else chooses how long those are."""
 
     def __init__(self, size: int) -> None:
         self._half = size // 2
         self._young: dict[bytes, Value] = {}
         self._old: dict[bytes, Value] = {}
+        self._young_size = 0
 
     def find(self, names: Iterable[bytes]) -> tuple[dict[bytes, Value], list[bytes]]:
         """The values that are remembered, and the names of those that are not."""
@@ -39,18 +47,23 @@ class Memory(Generic[Value]):
         return found, missing
 
     def remember(self, values: Mapping[bytes, Value]) -> None:
+        before = len(self._young)
         self._young.update(values)
-        if len(self._young) > self._half:
-            self._old, self._young = self._young, {}
+        new = len(self._young) - before
+        if new:
+            # As if new names were as long as the others: to look which are new would cost more than this is worth.
+            self._young_size += new * ENTRY + sum(map(len, values)) * new // len(values)
+        if self._young_size > self._half:
+            self._old, self._young, self._young_size = self._young, {}, 0
 
     def forget(self) -> None:
-        self._young, self._old = {}, {}
+        self._young, self._old, self._young_size = {}, {}, 0
 
 
 class IndexState:
     """The observers' state in a store that nobody else changes: what was written once need not be read again."""
 
-    def __init__(self, store: Reader, remembered: int = 400_000) -> None:
+    def __init__(self, store: Reader, remembered: int = REMEMBERED) -> None:
         self._store = store
         self._uris: Memory[UriInfo] = Memory(remembered)
         self._domains: Memory[DomainInfo] = Memory(remembered // 4)

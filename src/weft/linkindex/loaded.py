@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple
+from itertools import accumulate, takewhile
+from typing import Final, NamedTuple
 
+from weft.config.sections import LimitsSettings
 from weft.linkindex.records import (
     GONE_CONTENT,
     Doc,
@@ -34,6 +36,7 @@ class Outlinks(NamedTuple):
 
 
 NO_OUTLINKS = Outlinks((), (), (), ())
+_DEFAULT_LIMITS: Final = LimitsSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +73,36 @@ def load_page(
     One reference per target: the first anchor text wins. Links that cannot name a page are left out.
     """
     joined = join_links(rules, base or page.url, [link.href for link in links])
-    return load_joined(page, fetched, joined, [link.anchor for link in links], [link.rel for link in links], doc)
+    anchors, rels = [link.anchor for link in links], [link.rel for link in links]
+    return load_joined(page, fetched, joined, anchors, rels, doc, _DEFAULT_LIMITS)
 
 
 def load_joined(
-    page: PageUrl, fetched: int, joined: PageLinks, anchors: Sequence[str], rels: Sequence[str], doc: Doc
+    page: PageUrl,
+    fetched: int,
+    joined: PageLinks,
+    anchors: Sequence[str],
+    rels: Sequence[str],
+    doc: Doc,
+    limits: LimitsSettings,
 ) -> LoadedPage:
-    """Like load_page, for links that were joined before; `anchors` and `rels` are in the order of their hrefs."""
-    rows = rows_of_first(joined.uris)
+    """Like load_page, for links that were joined before; `anchors` and `rels` are in the order of their hrefs.
+
+    Of a page with too many links the first ones count: by its content alone, so that whoever reads it keeps the same.
+    """
+    targets = rows_of_first(joined.uris)
+    rows = targets[: _room(page, joined, targets, anchors, rels, limits)]
     found = [joined.positions[row] for row in rows]
     words = [anchors[position] for position in found]
     outlinks = list(map(Outlink, [joined.urls[row] for row in rows], words, [rels[position] for position in found]))
-    cur = encode_page(PageRecord(url=page.url, title=doc.title, outlinkcount=len(outlinks), outlinks=outlinks))
-    packed = pack_doc(doc)
+    record = PageRecord(
+        url=page.url,
+        title=doc.title,
+        outlinkcount=len(outlinks),
+        left_out=len(targets) - len(rows),
+        outlinks=outlinks,
+    )
+    cur, packed = encode_page(record), pack_doc(doc)
     return LoadedPage(
         uri=page.uri.encode(),
         domain=_domain_key(page.domain),
@@ -96,6 +116,33 @@ def load_joined(
             plain=[joined.is_http[row] for row in rows],
         ),
     )
+
+
+def _room(
+    page: PageUrl,
+    joined: PageLinks,
+    targets: Sequence[int],
+    anchors: Sequence[str],
+    rels: Sequence[str],
+    limits: LimitsSettings,
+) -> int:
+    """How many targets (rows of `joined`), from the first on, the index takes from one page."""
+    own, most = len(page.uri), limits.page_link_bytes
+    # Four bytes a character at most: nearly all pages are far below, and need no sum link by link.
+    at_most = own * len(targets) + sum(map(len, joined.urls)) + 4 * sum(map(len, anchors)) + sum(map(len, rels))
+    if at_most <= most:
+        return min(len(targets), limits.page_targets)
+    positions = joined.positions
+    costs = (
+        own + len(joined.urls[row]) + len(anchors[positions[row]].encode()) + len(rels[positions[row]])
+        for row in targets
+    )
+    return min(count_within(accumulate(costs), most), limits.page_targets)
+
+
+def count_within(sums: Iterable[int], most: int) -> int:
+    """How many of these rising sums are no more than `most`."""
+    return sum(1 for _ in takewhile(most.__ge__, sums))
 
 
 def rows_of_first(uris: Sequence[Uri]) -> Sequence[int]:

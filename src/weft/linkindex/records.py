@@ -22,6 +22,8 @@ class PageRecord(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
     url: str
     title: str = ""
     outlinkcount: int
+    left_out: int = 0
+    """Targets whose links were left out, because the page has too many."""
     outlinks: list[Outlink]
 
 
@@ -31,6 +33,7 @@ class PageAddress(msgspec.Struct, frozen=True):
     url: str
     outlinkcount: int
     title: str = ""
+    left_out: int = 0
 
 
 class Doc(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from typing import Protocol
 from weft.mgmt.values import (
     Address,
     BuildChunk,
+    BuildQueue,
     Chunk,
     ChunkId,
     ClaimedLink,
@@ -90,6 +91,9 @@ class UrlServerCalls(NodeCalls, AddLinks, ReadSites, ReadRobots, Protocol):
 
     def seal_finished(self, crawler: Lease) -> int:
         """Move finished links out of this crawler's unfinished chunks into a new chunk, crawled at once; how many."""
+
+    def build_queue(self) -> BuildQueue:
+        """How much waits for builders, and since when; nothing while no builder is online."""
 
     def open_robots(self, crawler: Lease, urls: Mapping[str, str]) -> dict[str, ClaimedLink]:
         """A robots link for each origin -> URL (robots.txt or a redirect's target), crawling, outside any chunk."""

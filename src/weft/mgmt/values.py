@@ -209,6 +209,15 @@ class BuildChunk(msgspec.Struct, frozen=True):
     links: list[BuildLink]
 
 
+class BuildQueue(msgspec.Struct, frozen=True):
+    """What waits to be taken by builders that are online."""
+
+    links: int = 0
+    """Finished links, also those of chunks that are still being crawled."""
+    since: int = 0
+    """When the first crawled chunk was: the end of its last fetch; 0: none waits."""
+
+
 class Placement(msgspec.Struct, frozen=True):
     """A built chunk for an index server; numbers rise by one per server."""
 

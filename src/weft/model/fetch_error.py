@@ -79,6 +79,8 @@ class FetchError(StrEnum):
     )
     CRASH = "crash", Fault.LINK, _HOUR, False, "the process that parsed it crashed"
 
+    UNLOADABLE = "unloadable", Fault.LINK, _DAY, False, "it could not be loaded into the index; the log tells why"
+
     # Our side.
     BAD_SITE = "bad_site", Fault.OURS, _HOUR, True, "the settings of its site cannot be used (`weft sites`)"
     WRONG_ADDRESS = (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, islice
 
 import msgspec
 from xxhash import xxh3_64_intdigest
 
-from weft.linkindex.loaded import Outlinks, rows_of_first
+from weft.linkindex.loaded import Outlinks, count_within, rows_of_first
 from weft.model.domain import reversed_domain
 from weft.model.links import PageLinks, join_links
 from weft.model.url import PageUrl, UrlRefused, UrlRules
@@ -31,9 +32,10 @@ def followed_page(page: PageUrl) -> FoundUrl:
 def followed_links(outlinks: Outlinks, joined: PageLinks, rels: Sequence[str]) -> list[FoundUrl]:
     """Every target that some link does not mark nofollow.
 
-    A target whose first link is marked has its reference from that one, and comes last, by its unmarked links.
+    A target whose first link is marked has its reference from that one, and comes last, by its unmarked links. Links
+    that were left out because the page has too many are not followed either.
     """
-    rows = rows_of_first(joined.uris)
+    rows = rows_of_first(joined.uris)[: len(outlinks.targets)]
     is_marked = ["nofollow" in rels[position] for position in joined.positions]
     follow = [
         FoundUrl(domain, target, joined.urls[row])
@@ -56,12 +58,13 @@ def followed_refresh(rules: UrlRules, page: PageUrl, refresh: str) -> list[Found
     return [followed_page(target)] if target else []
 
 
-def followed_entries(rules: UrlRules, page: PageUrl, listing: UrlListing) -> list[FoundUrl]:
-    """The pages that a sitemap names in its own domain, or a feed anywhere."""
+def followed_entries(rules: UrlRules, page: PageUrl, listing: UrlListing, most: int) -> list[FoundUrl]:
+    """The pages that a sitemap names in its own domain, or a feed anywhere, up to `most` bytes of their URLs."""
     entries = listing.entries
     joined = join_links(rules, page.url, [entry.url for entry in entries])
     host = _host_of(page.uri)
-    rows = zip(joined.domains, joined.uris, joined.urls, joined.positions, strict=True)
+    count = count_within(accumulate(map(len, joined.urls)), most)
+    rows = islice(zip(joined.domains, joined.uris, joined.urls, joined.positions, strict=True), count)
     return [
         FoundUrl(
             reversed_domain(domain).encode(),

@@ -113,7 +113,8 @@ class HttpReader:
         base = base_for_links(page.url, content.base or None)
         joined = join_links(self.rules, base, [link.href for link in links])
         doc = Doc() if robots.noindex else content.doc
-        loaded = load_joined(page, response.at, joined, [link.anchor for link in links], rels, doc)
+        anchors = [link.anchor for link in links]
+        loaded = load_joined(page, response.at, joined, anchors, rels, doc, self.settings.limits)
         if not self._policy.discovers:
             return Reading(outcome, loaded)
         follow = followed_links(loaded.outlinks, joined, rels)
@@ -131,7 +132,8 @@ class HttpReader:
         )
 
     def _listing(self, response: PageResponse, outcome: PageOutcome, listing: UrlListing) -> Reading:
-        follow = followed_entries(self.rules, response.page, listing)
+        most = self.settings.limits.sitemap_url_bytes
+        follow = followed_entries(self.rules, response.page, listing, most)
         return Reading(
             outcome,
             self._removal(response, outcome),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from typing import NewType
 
@@ -48,13 +49,19 @@ class InFlight:
         self._by_spider: dict[SpiderId, dict[TransId, SentUrl]] = {}
         self._connected: list[SpiderId] = []
         self._room = 0
+        self._allowed = sys.maxsize
+        """How many more may be sent before somebody says so again."""
 
     def __len__(self) -> int:
         return len(self._all)
 
     @property
     def has_room(self) -> bool:
-        return self._room > 0
+        return self._room > 0 and self._allowed > 0
+
+    def allow(self, count: int = sys.maxsize) -> None:
+        """No more than so many may be sent from now on."""
+        self._allowed = count
 
     def connect(self, spider: SpiderId) -> None:
         self._by_spider.setdefault(spider, {})
@@ -85,6 +92,7 @@ class InFlight:
         sent.trans_id = make_trans_id(Slots(sent.host.slot, sent.place, self._generation))
         self._all[sent.trans_id] = self._by_spider[sent.spider][sent.trans_id] = sent
         self._room -= 1
+        self._allowed -= 1
         return sent.trans_id
 
     def working(self, spider: SpiderId, trans_id: TransId, now: int) -> bool:

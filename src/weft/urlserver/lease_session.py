@@ -11,6 +11,7 @@ from weft.mgmt.api import UrlServerCalls
 from weft.mgmt.values import Lease
 from weft.roles.calls import ControlPlane
 from weft.roles.lease import LeaseKeeper
+from weft.urlserver.build_pace import LOOK_EVERY, BuildPace
 from weft.urlserver.frontier import Frontier
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway
 from weft.urlserver.mgmt_messages import MgmtReplies
@@ -77,6 +78,21 @@ class LeaseSession:
                 parts = await control.call_or_log("own_slots", lambda: control.mgmt.own_slots(lease))
                 if parts is not None:
                     self.frontier.own(parts, self.now)
+            self.wake.set()
+
+    async def follow_builders(self) -> None:
+        """Send no more than builders can take soon."""
+        control, pace = self.resources.control, BuildPace()
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            if self.frontier.is_empty:
+                continue
+            queue = await control.call_or_log("build_queue", control.mgmt.build_queue)
+            in_flight = self.frontier.in_flight
+            if queue is None:
+                in_flight.allow()
+            else:
+                in_flight.allow(pace.room(queue, len(in_flight), self.resources.clocks.wall.now()))
             self.wake.set()
 
     async def hand_on_finished(self) -> None:

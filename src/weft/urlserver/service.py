@@ -51,7 +51,7 @@ class SessionTasks:
         works += [self._send(), self._tell_status(), self._refill.send_requests(), self._refill.fill()]
         works += [self._refill.follow_settings()]
         works += [self._replies.take_returns(), self._lookups.keep()]
-        works += [self.session.keep_lease(), self.session.hand_on_finished()]
+        works += [self.session.keep_lease(), self.session.hand_on_finished(), self.session.follow_builders()]
         try:
             async with asyncio.TaskGroup() as group:
                 for work in works:

@@ -8,7 +8,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -27,7 +27,11 @@ class WorkerLimits(NamedTuple):
     """The process to die with."""
 
 
-def serve(begin: Callable[[bytearray], tuple[WorkerLimits, Callable[[bytearray], bytes]]]) -> None:
+Answering = Callable[[bytearray], Iterable[bytes]]
+"""What answers a question, in one frame or several."""
+
+
+def serve(begin: Callable[[bytearray], tuple[WorkerLimits, Answering]]) -> None:
     """Answer until the other side is gone; the first argument of the process is the descriptor of a socket.
 
     `begin` gets the first frame, the settings, and gives what answers all others.
@@ -44,7 +48,8 @@ def serve(begin: Callable[[bytearray], tuple[WorkerLimits, Callable[[bytearray],
         send(peer, READY)
         try:
             while (question := receive(peer)) is not None:
-                send(peer, answer(question))
+                for frame in answer(question):
+                    send(peer, frame)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
 

@@ -15,12 +15,11 @@ from typing import Final, Generic, NamedTuple, Protocol, Self, TypeVar
 import msgspec
 
 from weft.intake.skip_reasons import Refused, SkipReason
-from weft.intake.workers.worker_process import WorkerCommand, WorkerLost, WorkerProcess, WorkersUnusable
+from weft.intake.workers.worker_process import WorkerCommand, WorkerLost, WorkerProcess, start_worker
 
 PATIENCE: Final = 30.0
 """Seconds that a worker may be silent beyond the processor time of its pages: it may have to wait for a processor."""
 
-_STARTS: Final = 3
 _ROOM: Final = 256 << 20
 """Bytes of answers that may wait to be taken before only the oldest question is worked on."""
 
@@ -165,7 +164,8 @@ class WorkerPool(Generic[Question, Answer]):
         """Ask this thread's own worker; also returns the size of the answer."""
         child = self._child()
         try:
-            data = child.ask(self._messages.encode(question), self._patience + self._command.seconds * len(question))
+            patience = self._patience + self._command.seconds * len(question)
+            (data,) = child.ask(self._messages.encode(question), patience)
         except WorkerLost:
             self._forget(child)
             raise
@@ -184,22 +184,12 @@ class WorkerPool(Generic[Question, Answer]):
     def _child(self) -> WorkerProcess:
         child: WorkerProcess | None = getattr(self._own, "child", None)
         if child is None:
-            child = self._own.child = self._start()
+            child = self._own.child = start_worker(self._command, lambda: self._is_closed)
             with self._lock:
                 self._children.add(child)
                 if self._is_closed:
                     child.kill()
         return child
-
-    def _start(self) -> WorkerProcess:
-        """A new worker; one that is killed while it starts, as on a machine without memory, is no reason to give up."""
-        for _ in range(_STARTS - 1):
-            try:
-                return WorkerProcess(self._command)
-            except WorkersUnusable:
-                if self._is_closed:
-                    raise CancelledError from None
-        return WorkerProcess(self._command)
 
     def _forget(self, child: WorkerProcess) -> None:
         self._own.child = None

@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from typing import Final, NamedTuple
 
 from weft.errors import WeftError
@@ -14,6 +16,7 @@ from weft.intake.skip_reasons import Refused, SkipReason
 from weft.intake.workers.frames import OUT_OF_MEMORY, READY, receive, send
 
 _START_SECONDS: Final = 60.0
+_STARTS: Final = 3
 # One thread each: as many workers are started as processors shall be busy.
 _ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -61,22 +64,27 @@ class WorkerProcess:
                 f"a parse worker did not start ({_status(self._process.returncode)}); WEFT_DEBUG=1 shows what it says"
             )
 
-    def ask(self, question: bytes, patience: float) -> bytearray:
-        """Its answer; raises WorkerLost when it ends or is silent for `patience` seconds, and then it is gone."""
+    def ask(self, question: bytes, patience: float, frames: int = 1) -> Iterator[bytearray]:
+        """Its answer, frame by frame.
+
+        Raises WorkerLost when it ends, or is silent for `patience` seconds before a frame; then it is gone.
+        """
         self._socket.settimeout(patience)
-        is_silent = False
-        try:
-            send(self._socket, question)
-            answer = receive(self._socket)
-        except TimeoutError:
-            answer, is_silent = None, True
-        except OSError:
-            answer = None
-        if answer is None:
-            self.end()
-            why = f"reading it gave no answer in {patience:g} s"
-            raise WorkerLost(Refused(SkipReason.SLOW, why) if is_silent else self._why())
-        return answer
+        for number in range(frames):
+            answer, is_silent = None, False
+            try:
+                if number == 0:
+                    send(self._socket, question)
+                answer = receive(self._socket)
+            except TimeoutError:
+                is_silent = True
+            except OSError:
+                pass
+            if answer is None:
+                self.end()
+                why = f"reading it gave no answer in {patience:g} s"
+                raise WorkerLost(Refused(SkipReason.SLOW, why) if is_silent else self._why())
+            yield answer
 
     def kill(self) -> None:
         """End the process; whoever waits for its answer gets WorkerLost."""
@@ -98,6 +106,20 @@ class WorkerProcess:
         if status == OUT_OF_MEMORY:
             return Refused(SkipReason.MEMORY, "reading it takes more memory than allowed")
         return Refused(SkipReason.CRASH, f"the process that read it ended ({_status(status)})")
+
+
+def start_worker(command: WorkerCommand, is_over: Callable[[], bool] = lambda: False) -> WorkerProcess:
+    """A new worker; one that is killed while it starts, as on a machine without memory, is no reason to give up.
+
+    Raises CancelledError if nobody wants it any more.
+    """
+    for _ in range(_STARTS - 1):
+        try:
+            return WorkerProcess(command)
+        except WorkersUnusable:
+            if is_over():
+                raise CancelledError from None
+    return WorkerProcess(command)
 
 
 def _start(module: str, descriptor: int) -> subprocess.Popen[bytes]:

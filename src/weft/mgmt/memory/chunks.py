@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from weft.mgmt.memory.state import MemoryCalls, MemoryChunk, MemoryNode, MemoryPlacement
 from weft.mgmt.rules.chunks import SEALED_MOST, goes_alone, may_be_offered
 from weft.mgmt.rules.transitions import Cause, builder_after
-from weft.mgmt.values import BuildChunk, BuilderTask, BuildLink, ChunkId, CrawlerTask, Lease, NodeType, Placement
+from weft.mgmt.values import (
+    BuildChunk,
+    BuilderTask,
+    BuildLink,
+    BuildQueue,
+    ChunkId,
+    CrawlerTask,
+    Lease,
+    NodeState,
+    NodeType,
+    Placement,
+)
 
 
 class MemoryChunks(MemoryCalls):
@@ -34,6 +45,17 @@ class MemoryChunks(MemoryCalls):
         if offered and goes_alone(offered[0].lost_leases):
             return [self._give(offered[0], builder)]
         return [self._give(chunk, builder) for chunk in offered if not goes_alone(chunk.lost_leases)]
+
+    def build_queue(self) -> BuildQueue:
+        nodes = self._state.nodes.values()
+        if not any(node.type is NodeType.INDEX_BUILDER and node.state is NodeState.ONLINE for node in nodes):
+            return BuildQueue()
+        chunks = self._state.chunks.values()
+        waiting = [chunk.id for chunk in chunks if chunk.is_offered or chunk.task is CrawlerTask.CRAWLING]
+        finished = sum(link.state.is_finished for chunk in waiting for link in self._state.links_of(chunk))
+        first = min((chunk.id for chunk in chunks if chunk.is_offered), default=None)
+        ends = [link.result.ended for link in self._state.links_of(first) if link.result] if first else []
+        return BuildQueue(finished, max(ends, default=0))
 
     def _give(self, chunk: MemoryChunk, builder: Lease) -> BuildChunk:
         if chunk.built is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-SEALED_MOST: Final = 1000
-"""Links in one chunk that is made of finished links."""
+SEALED_MOST: Final = 100
+"""Links in one chunk that is made of finished links: few, so that a builder does not hold many while others wait."""
 ALONE_AFTER: Final = 3
 """A chunk whose builders lost their leases this often is given out alone: it may be what kills them."""
 MOST_LOST_LEASES: Final = 6

@@ -16,6 +16,7 @@ from weft.mgmt.values import (
     BuildChunk,
     BuilderTask,
     BuildLink,
+    BuildQueue,
     ChunkId,
     Lease,
     LinkState,
@@ -54,6 +55,11 @@ _OFFER: Final = "UPDATE crawler SET offered = :offered WHERE chunk_id {in chunks
 _LINKS: Final = f"""
 SELECT chunk_id, "index", uri, link, state, {SELECTED} FROM link WHERE chunk_id {{in chunks}} ORDER BY "index"
 """  # noqa: S608
+
+_ONLINE: Final = "SELECT count(*) FROM host WHERE type = :type AND state = 'online'"
+_WAITING: Final = "SELECT COALESCE(sum(finished), 0), min(chunk_id) FROM crawler WHERE offered = 1"
+_UNSEALED: Final = "SELECT COALESCE(sum(finished), 0) FROM crawler WHERE c_task = 'crawling' AND finished > 0"
+_LAST_END: Final = "SELECT COALESCE(max(ended), 0) FROM link WHERE chunk_id = :chunk"
 
 _ATTEMPT: Final = """
 SELECT chunk_id, ib_task, lost_leases, errors FROM index_builder
@@ -126,6 +132,16 @@ def take_crawled(tx: Transaction, builder: Lease, most: int = 5) -> list[BuildCh
     tx.run(_OFFER, offered=0, chunks=chosen)
     links = _links(tx, chosen)
     return [BuildChunk(chunk, attempts[chunk], links[chunk]) for chunk in chosen]
+
+
+def build_queue(tx: Transaction) -> BuildQueue:
+    ((online,),) = tx.rows(_ONLINE, type=NodeType.INDEX_BUILDER.value)
+    if not online:
+        return BuildQueue()
+    ((waiting, first),) = tx.rows(_WAITING)
+    ((unsealed,),) = tx.rows(_UNSEALED)
+    since = 0 if first is None else tx.rows(_LAST_END, chunk=first)[0][0]
+    return BuildQueue(int(waiting) + int(unsealed), int(since))
 
 
 class _Offered(NamedTuple):

@@ -90,6 +90,7 @@ class SqlMgmt:
 
     seal_finished = counts_links(chunks.seal_finished)
     take_crawled = writes(chunks.take_crawled)
+    build_queue = reads(chunks.build_queue)
     built = counts_links(chunks.built)
     build_failed = writes(chunks.build_failed)
     retry = writes(chunks.retry)

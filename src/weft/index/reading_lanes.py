@@ -1,0 +1,288 @@
+"""Reads fetches in worker processes, in two lanes: a page that takes long holds up none that does not.
+
+The ordinary lane has a few workers with a short deadline for each page. A page that misses it, or whose worker died,
+moves to the slow lane: one worker with the whole deadline, one page at a time. Pages of web hosts that were slow lately
+go there at once. What is read waits until it is taken, in any order, and is bounded in bytes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol, Self
+
+from weft.errors import WeftError
+from weft.index.fetch_reader import ReadFetch, failed
+from weft.index.open_chunks import LinkTicket
+from weft.index.slow_hosts import SlowHosts
+from weft.intake.skip_reasons import Refused, SkipReason
+from weft.intake.workers.worker_pool import PATIENCE
+from weft.intake.workers.worker_process import WorkerCommand, WorkerLost, WorkerProcess, start_worker
+from weft.mgmt.values import BuildLink
+from weft.model.fetch_error import FetchError
+from weft.model.host import web_host_of
+
+AHEAD_BYTES: Final = 16 << 20
+"""Encoded pages that may wait to be loaded. Then workers wait, each with one page in hand."""
+_GROUP: Final = 25
+"""Fetches of one question: few enough that all workers are busy."""
+_CRASHES: Final = 2
+"""In the slow lane, before the page is to blame: a process may have been killed from outside."""
+
+_DEATHS: Final = {
+    SkipReason.SLOW: FetchError.TOO_SLOW,
+    SkipReason.MEMORY: FetchError.TOO_MUCH_MEMORY,
+    SkipReason.CRASH: FetchError.CRASH,
+}
+
+
+class AskedFetch(NamedTuple):
+    """A fetch to read."""
+
+    ticket: LinkTicket
+    link: BuildLink
+
+
+class ReadyFetch(NamedTuple):
+    """A fetch that was read, or could not be."""
+
+    ticket: LinkTicket
+    link: BuildLink
+    read: ReadFetch
+
+
+class FetchReading(Protocol):
+    """Reads fetches from the archive and parses them, in worker processes or here."""
+
+    @property
+    def waiting(self) -> int:
+        """Fetches that were given and not taken, without those in the slow lane."""
+        ...
+
+    def give(self, fetches: Iterable[AskedFetch]) -> None: ...
+
+    def take(self, seconds: float) -> ReadyFetch | None:
+        """The next one that is ready; None if none is within so many seconds."""
+        ...
+
+    def drop(self) -> None:
+        """Forget all that was given."""
+        ...
+
+
+class LaneMessages(NamedTuple):
+    """How fetches and what was read from them are put into bytes."""
+
+    encode: Callable[[Sequence[BuildLink]], bytes]
+    decode: Callable[[bytearray], ReadFetch]
+
+
+@dataclass(slots=True)
+class _Fetch:
+    asked: AskedFetch
+    crashes: int = 0
+    data: bytearray | None = None
+    refused: FetchError | None = None
+
+
+class _Lane:
+    """A queue and its workers' command."""
+
+    def __init__(self, name: str, command: WorkerCommand, group: int) -> None:
+        self.name, self.command, self.group = name, command, group
+        self.queue: deque[_Fetch] = deque()
+        self.in_hand = 0
+        """Fetches that threads of this lane are reading."""
+
+
+class ReadingLanes:
+    """Starts worker processes when there is something to read; they end with this object."""
+
+    def __init__(
+        self,
+        ordinary: int,
+        quick: WorkerCommand,
+        patient: WorkerCommand,
+        messages: LaneMessages,
+        ahead: int = AHEAD_BYTES,
+    ) -> None:
+        self._messages, self._ahead = messages, ahead
+        self._ordinary, self._slow = _Lane("ordinary", quick, _GROUP), _Lane("slow", patient, 1)
+        self._hosts = SlowHosts()
+        self._ready: deque[_Fetch] = deque()
+        self._held = 0
+        """Bytes in `_ready`."""
+        self._epoch = 0
+        """What was given before the last drop() is of an older one."""
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self._failure: WeftError | None = None
+        self._children: set[WorkerProcess] = set()
+        lanes = [self._ordinary] * ordinary + [self._slow]
+        self._threads = [threading.Thread(target=self._work, args=[lane], daemon=True) for lane in lanes]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._changed:
+            self._is_closed = True
+            for child in self._children:
+                child.kill()
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+        for child in self._children:
+            child.end()
+
+    @property
+    def waiting(self) -> int:
+        with self._changed:
+            return len(self._ordinary.queue) + self._ordinary.in_hand + len(self._ready)
+
+    @property
+    def slow(self) -> int:
+        """Fetches in the slow lane."""
+        with self._changed:
+            return len(self._slow.queue) + self._slow.in_hand
+
+    def give(self, fetches: Iterable[AskedFetch]) -> None:
+        with self._changed:
+            for asked in fetches:
+                lane = self._slow if web_host_of(asked.link.url) in self._hosts else self._ordinary
+                lane.queue.append(_Fetch(asked))
+            self._changed.notify_all()
+
+    def take(self, seconds: float) -> ReadyFetch | None:
+        """Raises WorkersUnusable if workers cannot be started."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ready or self._failure, seconds)
+            if self._failure:
+                raise self._failure
+            if not self._ready:
+                return None
+            fetch = self._ready.popleft()
+            self._held -= len(fetch.data or b"")
+            self._changed.notify_all()
+        return self._decoded(fetch)
+
+    def drop(self) -> None:
+        with self._changed:
+            self._epoch += 1
+            self._ready.clear()
+            self._ordinary.queue.clear()
+            self._slow.queue.clear()
+            self._held = 0
+            self._changed.notify_all()
+
+    def _decoded(self, fetch: _Fetch) -> ReadyFetch:
+        ticket, link = fetch.asked
+        if fetch.data is None:
+            return ReadyFetch(ticket, link, failed(link.result, fetch.refused or FetchError.CRASH))
+        return ReadyFetch(ticket, link, self._messages.decode(fetch.data))
+
+    # What follows runs in the threads, each with a worker of its own.
+
+    def _work(self, lane: _Lane) -> None:
+        child: WorkerProcess | None = None
+        while (taken := self._next(lane)) is not None:
+            epoch, group = taken
+            try:
+                child = child or self._start(lane)
+                self._read(lane, child, epoch, group)
+            except WorkerLost:
+                self._forget(child)
+                child = None
+            except WeftError as error:
+                with self._changed:
+                    self._failure = error
+                    self._changed.notify_all()
+                return
+            finally:
+                with self._changed:
+                    lane.in_hand -= len(group)
+
+    def _next(self, lane: _Lane) -> tuple[int, list[_Fetch]] | None:
+        """Fetches to read, and their epoch; None: end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closed or lane.queue)
+            if self._is_closed:
+                return None
+            group = self._group(lane)
+            lane.in_hand += len(group)
+            return self._epoch, group
+
+    def _group(self, lane: _Lane) -> list[_Fetch]:
+        """The next fetches of a lane; those whose host was found to be slow since they came change lanes."""
+        group: list[_Fetch] = []
+        while lane.queue and len(group) < lane.group:
+            fetch = lane.queue.popleft()
+            if lane is self._ordinary and web_host_of(fetch.asked.link.url) in self._hosts:
+                self._slow.queue.append(fetch)
+                self._changed.notify_all()
+            else:
+                group.append(fetch)
+        return group
+
+    def _start(self, lane: _Lane) -> WorkerProcess:
+        child = start_worker(lane.command)
+        with self._changed:
+            self._children.add(child)
+            if self._is_closed:
+                child.kill()
+        return child
+
+    def _forget(self, child: WorkerProcess | None) -> None:
+        with self._changed:
+            if child is not None:
+                self._children.discard(child)
+
+    def _read(self, lane: _Lane, child: WorkerProcess, epoch: int, group: list[_Fetch]) -> None:
+        """Read a group; raises WorkerLost when its worker died, after everything in the group has found a place."""
+        question = self._messages.encode([fetch.asked.link for fetch in group])
+        answered = 0
+        try:
+            for data in child.ask(question, PATIENCE + lane.command.seconds, len(group)):
+                group[answered].data = data
+                answered += 1
+                self._put(epoch, group[answered - 1])
+        except WorkerLost as lost:
+            self._blame(lane, epoch, group[answered], lost.refused)
+            self._give_back(lane, epoch, group[answered + 1 :])
+            raise
+
+    def _put(self, epoch: int, fetch: _Fetch) -> None:
+        """Wait for room, then let it be taken."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closed or self._held < self._ahead or epoch != self._epoch)
+            if epoch == self._epoch:
+                self._ready.append(fetch)
+                self._held += len(fetch.data or b"")
+                self._changed.notify_all()
+
+    def _blame(self, lane: _Lane, epoch: int, fetch: _Fetch, refused: Refused) -> None:
+        """The worker died of this one: it gets another try alone, or is refused."""
+        if self._is_closed:
+            return
+        is_crash = refused.reason is SkipReason.CRASH
+        fetch.crashes += is_crash and lane is self._slow
+        if lane is self._slow and not (is_crash and fetch.crashes < _CRASHES):
+            fetch.refused = _DEATHS[refused.reason]
+            self._put(epoch, fetch)
+            return
+        with self._changed:
+            if lane is self._ordinary and refused.reason is SkipReason.SLOW:
+                self._hosts.add(web_host_of(fetch.asked.link.url))
+            if epoch == self._epoch:
+                self._slow.queue.append(fetch)
+                self._changed.notify_all()
+
+    def _give_back(self, lane: _Lane, epoch: int, fetches: list[_Fetch]) -> None:
+        with self._changed:
+            if epoch == self._epoch:
+                lane.queue.extendleft(reversed(fetches))
+                self._changed.notify_all()

@@ -1,0 +1,33 @@
+"""How much memory a page takes while it is loaded, estimated from what it will write.
+
+A reference becomes about ten cells: its target is in the key of nearly all of them, the page that makes it in the
+inlink and in three blocks of history, its words in `page:cur` (twice), in the inlink and in the history. A cell is held
+as an object, as an entry of the batch and in RocksDB's memory at once.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from weft.index.fetch_reader import ReadFetch
+
+ROUND_WEIGHT: Final = 64 << 20
+"""Bytes that a round may weigh before it is written. What one page weighs is bounded by `limits.page_link_bytes`;
+ordinary rounds are full by their number of pages first."""
+
+_FETCH: Final = 4096
+_CELLS: Final = 1500
+"""Bytes of the objects of one reference or link, without the text in them."""
+_TARGET, _SOURCE, _ANCHOR, _CONTENT, _FOLLOWED = 10, 4, 5, 4, 5
+"""How often each is held."""
+
+
+def weight_of(read: ReadFetch) -> int:
+    weight = _FETCH + sum(len(each.uri) + len(each.url) for each in read.follow) * _FOLLOWED
+    weight += _CELLS * len(read.follow)
+    if page := read.page:
+        links = page.outlinks
+        count = len(links.targets)
+        weight += _CONTENT * (len(page.cur) + len(page.doc)) + count * (_CELLS + _SOURCE * len(page.uri))
+        weight += _TARGET * sum(map(len, links.targets)) + _ANCHOR * sum(map(len, links.anchors))
+    return weight
