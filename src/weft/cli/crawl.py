@@ -12,6 +12,7 @@ from weft.cli.add import add_seeds
 from weft.cli.control import control_plane
 from weft.cli.crawl_facts import Goal
 from weft.cli.invocation import Invocation, command, rules_of
+from weft.cli.output import say, say_lines
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
 
     invocation.load()
     if invocation.home.make(starter()):
-        click.echo(f"Created {invocation.home.path}", err=True)
+        say(f"Created {invocation.home.path}", err=True)
     _refuse_a_home_in_use(invocation)
     with control_plane(invocation) as mgmt:
         seeds = SeedAdder(mgmt, rules_of(invocation.load().settings), scope)
@@ -115,8 +116,7 @@ def _run(invocation: Invocation, roles: list[RoleCommand], goal: Goal, *, is_end
         with view:
             reason = supervisor.run(watch.is_over, watch.show)
         progress.look()
-        for line in summary_lines(crawl_summary(progress, mgmt, reason, settings.dispatcher), invocation.home_flag):
-            click.echo(line)
+        say_lines(summary_lines(crawl_summary(progress, mgmt, reason, settings.dispatcher), invocation.home_flag))
     return reason
 
 

@@ -12,6 +12,7 @@ import click
 
 from weft import __version__, failpoints
 from weft.cli.invocation import shared_options
+from weft.cli.output import say, say_lines
 from weft.errors import WeftError
 
 # name: (module, function in it, one line for `weft --help`). A module is imported only when its command runs.
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
+        say_lines(error.format_message().split("\n"))
         status = 0
     except click.ClickException as error:
         status = _say(_usage_sentence(error), 2)
@@ -114,7 +115,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _say(sentence: str, status: int) -> int:
-    print(f"weft: {sentence}", file=sys.stderr)
+    say(f"weft: {sentence}", err=True)
     return status
 
 
