@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import select
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -90,10 +92,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         status = _say("interrupted", 130)
     except BrokenPipeError:
-        # The reader of our output (head, less) has seen enough; Python must not complain about it on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output (head, less) has seen enough.
+        _discard_output()
         status = 0
     except Exception as error:
+        if _is_terminal_gone(error):
+            _discard_output()
+            sys.exit(129)
         if os.environ.get("WEFT_DEBUG"):
             raise
         status = _say(
@@ -117,6 +122,22 @@ def _run(arguments: Sequence[str]) -> int:
 def _say(sentence: str, status: int) -> int:
     say(f"weft: {sentence}", err=True)
     return status
+
+
+def _is_terminal_gone(error: Exception) -> bool:
+    if not isinstance(error, OSError) or error.errno != errno.EIO:
+        return False
+    looked = select.poll()
+    for stream in (sys.stdout, sys.stderr):
+        looked.register(stream.fileno())
+    return any(event & select.POLLHUP for _, event in looked.poll(0))
+
+
+def _discard_output() -> None:
+    """Python must not complain on exit that its output goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, sys.stderr.fileno())
 
 
 def _usage_sentence(error: click.ClickException) -> str:
