@@ -39,7 +39,7 @@ class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         if not self.pid:
             return "another weft"
-        age = _duration(time.time() - self.since)
+        age = in_words(time.time() - self.since)
         return f"another weft (pid {self.pid}, `{self.command}`, running for {age})"
 
 
@@ -147,7 +147,8 @@ def _read(descriptor: int) -> LockHolder:
         return LockHolder()
 
 
-def _duration(seconds: float) -> str:
+def in_words(seconds: float) -> str:
+    """A duration."""
     whole = max(0, round(seconds))
     if whole < 120:
         return f"{whole} s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import select
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,8 +44,9 @@ class Terminal:
 
     def read(self) -> None:
         """What is not read would block the crawl."""
-        while select.select([self.master], [], [], 0)[0]:
-            self.shown += os.read(self.master, 65536)
+        with suppress(OSError):  # nobody has the other end open any more
+            while select.select([self.master], [], [], 0)[0]:
+                self.shown += os.read(self.master, 65536)
 
     def wait_until(self, condition: Callable[[], object], what: str) -> None:
         end = time.monotonic() + PATIENCE
@@ -106,5 +108,28 @@ def test_the_next_crawl_takes_over_at_once_from_one_that_is_gone(
             end(terminal)
             crawl(tmp_path, "--scope", "any")
             assert not role_processes(tmp_path), logs(tmp_path)
+        check_against_the_truth(served, tmp_path)
+        check_manners(served, tmp_path)
+
+
+def test_weft_stop_ends_a_crawl_with_all_its_processes_and_loses_nothing(tmp_path: Path) -> None:
+    with served_for(tmp_path) as served:
+        with crawling_in_a_terminal(tmp_path, served) as terminal:
+            stopping = subprocess.Popen(
+                [sys.executable, "-m", "weft", "stop", "--home", str(tmp_path / "home")],
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            while stopping.poll() is None:  # the crawl still writes to its terminal
+                terminal.read()
+                time.sleep(0.01)
+            assert f"Stopped `weft crawl` (pid {terminal.process.pid}, running for" in stopping.communicate()[0]
+            assert terminal.process.wait(PATIENCE) == 130
+            assert not role_processes(tmp_path), logs(tmp_path)
+            os.close(terminal.master)
+        assert (last_status(tmp_path / "home", "index") or {})["ended"], "in order, not by force"
+        done = weft("stop", "--home", "home", "--json", cwd=tmp_path)
+        assert (done.returncode, json.loads(done.stdout)["found"]) == (0, False)
+        assert crawl(tmp_path, "--scope", "any").stderr == ""
         check_against_the_truth(served, tmp_path)
         check_manners(served, tmp_path)

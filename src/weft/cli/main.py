@@ -25,6 +25,7 @@ COMMANDS = {
     "sites": ("weft.cli.sites", "sites", "List and change the sites that may be crawled."),
     "crawl": ("weft.cli.crawl", "crawl", "Crawl from URLs until everything in scope is fetched."),
     "up": ("weft.cli.crawl", "up", "Crawl continuously."),
+    "stop": ("weft.cli.stop", "run", "Stop the weft that uses this home."),
     "run": ("weft.cli.run", "run", "Run a single weft process, such as a spider."),
     "status": ("weft.cli.status", "run", "Show how the crawl is doing."),
     "nodes": ("weft.cli.nodes", "nodes", "List weft's processes; pause or drain one."),
