@@ -32,6 +32,16 @@ class Home:
         return self.path / "store"
 
     @property
+    def store_lock(self) -> Path:
+        """Locked by the process that writes the store."""
+        return self.path / "store.lock"
+
+    @property
+    def crawl_lock(self) -> Path:
+        """Locked by a running `weft crawl` or `weft up` and by its roles."""
+        return self.path / "crawl.lock"
+
+    @property
     def exists(self) -> bool:
         return self.settings_file.is_file() or self.store.is_dir()
 

@@ -174,7 +174,7 @@ def test_an_empty_export_is_a_whole_file(tmp_path: Path, subject: Subject, form:
     names = [field.name for field in FIELDS[subject]]
     if form is Format.PARQUET:
         assert read_by_duckdb(f"'{file}'", subject) == []
-    elif form is Format.CSV:
+    elif form in (Format.CSV, Format.SAFE_CSV):
         assert file.read_text() == ",".join(f'"{name}"' for name in names) + "\n"
     else:
         assert file.read_text() == ""
@@ -183,7 +183,7 @@ def test_an_empty_export_is_a_whole_file(tmp_path: Path, subject: Subject, form:
 anchors = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), min_size=1, max_size=6)
 
 
-@given(anchors, st.sampled_from([*Format]))
+@given(anchors, st.sampled_from([Format.PARQUET, Format.CSV, Format.JSONL]))
 def test_any_anchor_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], form: Format
 ) -> None:
@@ -198,3 +198,21 @@ def test_any_anchor_comes_back_as_it_was(
     else:
         found = [json.loads(line)["anchor"] for line in file.read_bytes().splitlines()]
     assert found == texts
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1"]
+
+
+def test_no_cell_of_a_safe_csv_is_a_formula_and_other_cells_are_as_they_were(tmp_path: Path) -> None:
+    links = [(f"https://t{number}.com/", text, "") for number, text in enumerate([*FORMULAS, *NASTY])]
+    store = index_of([[page("https://a.com/", links, at=DAY, title="=cmd|' /C calc'!A0")]])
+    for subject in (Subject.LINKS, Subject.PAGES):
+        plain = write(store, ExportRequest(subject), tmp_path / f"{subject}.csv", Format.CSV)
+        safe = write(store, ExportRequest(subject), tmp_path / f"{subject}-safe.csv", Format.SAFE_CSV)
+        with plain.open(newline="") as before, safe.open(newline="") as after:
+            rows = zip(csv.reader(before), csv.reader(after), strict=True)
+            pairs = [pair for one, other in rows for pair in zip(one, other, strict=True)]
+        changed = [(a, b) for a, b in pairs if a != b]
+        assert changed
+        assert all(b == f"'{a}" for a, b in changed)
+        assert not any(b[:1] in set("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20") for _, b in pairs)

@@ -10,10 +10,11 @@ import socket
 import pytest
 
 from support.running_spider import SOON, Links
-from support.spider_process import make_home, refused_start, start_spider
+from support.spider_process import make_home, refused_start, start_spider, start_supervised_spider
 from support.webservers import ok, web_server
 from weft.mgmt.sqlite import SqliteMgmt
 from weft.mgmt.values import NodeState, NodeType
+from weft.roles.supervisor_pipe import SupervisorPipe
 
 
 def nodes(links):
@@ -79,6 +80,36 @@ def test_a_spider_that_is_told_to_stop_finishes_first_and_a_second_signal_stops_
                 assert links.is_open(doc_id) != is_patient
                 let_go.clear()
                 web.requests.clear()
+        links.mgmt.close()
+
+    asyncio.run(scenario())
+
+
+def test_without_its_supervisor_a_spider_begins_no_fetch(tmp_path):
+    async def scenario():
+        home, supervisor = make_home(tmp_path / "home"), SupervisorPipe()
+        links = Links(SqliteMgmt(home.path / "mgmt.db"))
+        async with web_server() as web:
+            let_go = asyncio.Event()
+
+            async def held(_, writer):
+                await let_go.wait()
+                writer.write(ok(b"at last"))
+
+            web.conversations["/held"] = held
+            spider = await start_supervised_spider(home, supervisor, spider__concurrent="1")
+            first, second = web.url("/held"), web.url("/second")
+            url_server = await spider.connect()
+            for doc_id, url in zip(links.claim(first, second), (first, second), strict=True):
+                url_server.ask(f"t {doc_id} 127.0.0.1 {url}")
+            while not web.requests:
+                await asyncio.sleep(0.01)
+            supervisor.close()
+            await wait_for_log(spider, b"the supervisor is gone")
+            let_go.set()
+            assert (await spider.ended())[0] == 0
+            await spider.stop()
+            assert len(web.requests) == 1
         links.mgmt.close()
 
     asyncio.run(scenario())

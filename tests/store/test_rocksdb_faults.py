@@ -136,7 +136,7 @@ def test_a_second_writer_is_refused_and_told_who_writes(path: Path) -> None:
     with writer(path) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        with pytest.raises(StoreInUse, match=rf"another weft \(pid {process.pid}, `.*writing.py .* for \d+ s\)"):
+        with pytest.raises(StoreInUse, match=rf"another weft \(pid {process.pid}, `.*writing.py`, running for \d+ s\)"):
             RocksStore(path)
     with RocksStore(path) as store:
         assert store.last_seq >= 1

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from weft.process_lock import ProcessLock, holder_of
 from weft.roles.supervisor_pipe import SupervisorPipe
 from weft.supervisor import role_process
 from weft.supervisor.role_process import RoleCommand, RoleProcess, RoleRefused
@@ -18,6 +20,10 @@ PATIENCE = 60.0
 WAITING = RoleCommand("config", ("config", "--help"))
 PIPE = SupervisorPipe()
 MISTAKEN = RoleCommand("config", ("config", "--nonsense"))
+
+
+def supervisor_of(command: RoleCommand, place: Path, say: Callable[[str], None]) -> Supervisor:
+    return Supervisor([command], place / "logs", say, ProcessLock.take(place / "crawl.lock"))
 
 
 def wait_for_end(process: RoleProcess) -> None:
@@ -69,7 +75,7 @@ def test_only_deaths_that_may_be_its_own_fault_make_it_wait_longer(
 
 def test_the_supervisor_says_why_it_ended_and_leaves_no_process(tmp_path: Path) -> None:
     said: list[str] = []
-    supervisor = Supervisor([WAITING], tmp_path / "logs", said.append)
+    supervisor = supervisor_of(WAITING, tmp_path, said.append)
     assert supervisor.run(lambda: "enough" if said else "", lambda: None) == "enough"
     assert "config ended" in said[0]
     assert not any(process.is_running for process in supervisor.processes)
@@ -77,7 +83,7 @@ def test_the_supervisor_says_why_it_ended_and_leaves_no_process(tmp_path: Path) 
 
 def test_a_signal_stops_in_order_and_is_told(tmp_path: Path) -> None:
     said: list[str] = []
-    supervisor = Supervisor([WAITING], tmp_path / "logs", said.append)
+    supervisor = supervisor_of(WAITING, tmp_path, said.append)
     sent: list[int] = []
 
     def interrupt() -> None:
@@ -88,3 +94,40 @@ def test_a_signal_stops_in_order_and_is_told(tmp_path: Path) -> None:
     assert supervisor.run(lambda: "", interrupt) == "interrupted"
     assert any("press Ctrl-C again to stop at once" in sentence for sentence in said)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_while_it_stops_its_lock_says_so_and_a_failing_view_does_not_matter(tmp_path: Path) -> None:
+    seen: list[bool] = []
+
+    def show() -> None:
+        holder = holder_of(tmp_path / "crawl.lock")
+        seen.append(holder is not None and holder.is_stopping)
+        raise OSError("the terminal is gone")
+
+    supervisor = supervisor_of(WAITING, tmp_path, lambda sentence: None)
+    with pytest.raises(OSError, match="gone"):
+        supervisor.run(lambda: "", show)
+    assert seen[0] is False
+    assert all(seen[1:])
+    assert not any(process.is_running for process in supervisor.processes)
+
+
+@pytest.mark.parametrize("is_ignored", [False, True], ids=["heard", "ignored with nohup"])
+def test_a_hangup_stops_it_unless_it_was_ignored_from_the_start(tmp_path: Path, is_ignored: bool) -> None:
+    said: list[str] = []
+    supervisor = supervisor_of(WAITING, tmp_path, said.append)
+    turns: list[int] = []
+
+    def hang_up() -> None:
+        turns.append(1)
+        if len(turns) == 1:
+            os.kill(os.getpid(), signal.SIGHUP)
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if is_ignored else signal.SIG_DFL)
+    try:
+        reason = supervisor.run(lambda: "enough" if len(turns) > 3 else "", hang_up)
+        assert signal.getsignal(signal.SIGHUP) is (signal.SIG_IGN if is_ignored else signal.SIG_DFL)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert reason == ("enough" if is_ignored else "interrupted")
+    assert ("the terminal was closed, stopping" in said) is not is_ignored

@@ -13,6 +13,7 @@ from pathlib import Path
 from support.running_spider import SOON, UrlServer
 from weft.config import starter
 from weft.home import Home
+from weft.roles.supervisor_pipe import SupervisorPipe
 
 QUICK = {
     "urlserver.allow_net": '["127.0.0.0/8"]',
@@ -76,9 +77,19 @@ def environment(fail: str = "") -> dict[str, str]:
 
 async def start_spider(home: Home, fail: str = "", **settings: str) -> SpiderProcess:
     """Start and wait until it listens."""
+    return await _start(command(home, **settings), environment(fail), [])
+
+
+async def start_supervised_spider(home: Home, supervisor: SupervisorPipe, **settings: str) -> SpiderProcess:
+    """The same, with us as its supervisor."""
+    named = {**environment(), **supervisor.environment}
+    return await _start(command(home, **settings), named, supervisor.descriptors)
+
+
+async def _start(words: list[str], variables: dict[str, str], descriptors: list[int]) -> SpiderProcess:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *command(home, **settings), env=environment(fail), stdout=pipe, stderr=pipe
+        *words, env=variables, pass_fds=descriptors, stdout=pipe, stderr=pipe
     )
     async with asyncio.timeout(SOON):
         line = (await process.stdout.readline()).decode()

@@ -11,6 +11,7 @@ import click
 
 from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.output import say, say_json
 from weft.cli.tables import amount
 from weft.errors import UsageError
 
@@ -50,14 +51,14 @@ def add(context: click.Context, urls: tuple[str, ...], file: Path | None, scope:
 
     if invocation.home.make(starter()):
         invocation.writer().close()
-        click.echo(f"Created {invocation.home.path}", err=True)
+        say(f"Created {invocation.home.path}", err=True)
     with control_plane(invocation) as mgmt:
         added = SeedAdder(mgmt, rules_of(invocation.load().settings), scope)
         add_seeds(added, given)
     if as_json:
-        click.echo(json.dumps({"new": added.new, "known": added.known, "refused": added.refused}))
+        say_json(json.dumps({"new": added.new, "known": added.known, "refused": added.refused}))
     else:
-        click.echo(f"{amount(added.new, 'URL')} added, {added.known:,} already known, {added.refused:,} refused")
+        say(f"{amount(added.new, 'URL')} added, {added.known:,} already known, {added.refused:,} refused")
     context.exit(2 if added.refused and not (added.new or added.known) else 0)
 
 
@@ -66,10 +67,10 @@ def add_seeds(adder: SeedAdder, given: Iterable[tuple[str, str]]) -> None:
     for where, text in given:
         refused = adder.add(text)
         if refused is not None and adder.refused <= _LISTED:
-            click.echo(f"weft: {where}{refused}", err=True)
+            say(f"weft: {where}{refused}", err=True)
     adder.finish()
     if adder.refused > _LISTED:
-        click.echo(f"weft: {adder.refused - _LISTED} more refused", err=True)
+        say(f"weft: {adder.refused - _LISTED} more refused", err=True)
 
 
 def _given(urls: tuple[str, ...], file: Path | None) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from weft.cli.invocation import command
+from weft.cli.output import say_lines
 
 MAKERS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
@@ -18,4 +19,4 @@ def run(context: click.Context, shell: str) -> None:
 
     For bash, put `eval "$(weft completion bash)"` into ~/.bashrc.
     """
-    click.echo(MAKERS[shell](context.find_root().command, {}, "weft", "_WEFT_COMPLETE").source())
+    say_lines(MAKERS[shell](context.find_root().command, {}, "weft", "_WEFT_COMPLETE").source().split("\n"))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import click
 
 from weft.cli.invocation import Invocation, as_json, command
-from weft.cli.tables import aligned
+from weft.cli.output import say_json, say_table
 
 
 @command("config")
@@ -23,11 +23,10 @@ def run(invocation: Invocation, as_json: bool) -> None:
         items = [
             {"key": row.name, "value": _plain(shown(row.key, row.value)), "origin": row.origin} for row in rows(loaded)
         ]
-        click.echo(json.dumps({"home": str(invocation.home.path), "count": len(items), "items": items}))
+        say_json(json.dumps({"home": str(invocation.home.path), "count": len(items), "items": items}))
         return
     lines = [(row.name, row.origin, toml_text(shown(row.key, row.value))) for row in rows(loaded)]
-    for line in aligned(("key", "from", "value"), lines):
-        click.echo(line)
+    say_table(("key", "from", "value"), lines)
 
 
 def _plain(value: object) -> object:

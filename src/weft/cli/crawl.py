@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -12,11 +14,13 @@ from weft.cli.add import add_seeds
 from weft.cli.control import control_plane
 from weft.cli.crawl_facts import Goal
 from weft.cli.invocation import Invocation, command, rules_of
+from weft.cli.output import say, say_lines
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
     from weft.answers.crawl_progress import CrawlProgress
     from weft.cli.dashboard import CrawlView
+    from weft.process_lock import ProcessLock
     from weft.supervisor.role_process import RoleCommand
 
 _LOOK_EVERY = 0.5
@@ -56,9 +60,10 @@ def crawl(
     from weft.supervisor.role_commands import role_commands
 
     invocation = context.ensure_object(Invocation)
-    _prepare(invocation, urls, scope)
-    roles = role_commands(invocation.home.path.resolve(), invocation.sets, spiders, again)
-    reason = _run(invocation, roles, Goal(pages, seconds), is_endless=False)
+    with _claimed_home(invocation) as lock:
+        _prepare(invocation, urls, scope)
+        roles = role_commands(invocation.home.path.resolve(), invocation.sets, spiders, again)
+        reason = _run(invocation, lock, roles, Goal(pages, seconds), is_endless=False)
     context.exit(130 if reason == "interrupted" else 0)
 
 
@@ -69,19 +74,32 @@ def up(invocation: Invocation, spiders: int) -> None:
     """Crawl continuously and refetch pages when they are due, until Ctrl-C."""
     from weft.supervisor.role_commands import role_commands
 
-    _prepare(invocation, (), "hosts")
-    roles = role_commands(invocation.home.path.resolve(), invocation.sets, spiders)
-    _run(invocation, roles, Goal(), is_endless=True)
+    with _claimed_home(invocation) as lock:
+        _prepare(invocation, (), "hosts")
+        roles = role_commands(invocation.home.path.resolve(), invocation.sets, spiders)
+        _run(invocation, lock, roles, Goal(), is_endless=True)
+
+
+@contextmanager
+def _claimed_home(invocation: Invocation) -> Iterator[ProcessLock]:
+    """The home, made if need be, that nobody else crawls or writes."""
+    from weft.config import starter
+    from weft.supervisor.home_claim import claim_home
+
+    invocation.load()
+    if invocation.home.make(starter()):
+        say(f"Created {invocation.home.path}", err=True)
+    lock = claim_home(invocation.home, lambda sentence: say(f"weft: {sentence}", err=True))
+    try:
+        invocation.writer().close()  # raises an error that says who writes to the store
+        yield lock
+    finally:
+        lock.release()
 
 
 def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
     from weft.actions.seeds import SeedAdder
-    from weft.config import starter
 
-    invocation.load()
-    if invocation.home.make(starter()):
-        click.echo(f"Created {invocation.home.path}", err=True)
-    _refuse_a_home_in_use(invocation)
     with control_plane(invocation) as mgmt:
         seeds = SeedAdder(mgmt, rules_of(invocation.load().settings), scope)
         add_seeds(seeds, (("", url) for url in urls))
@@ -94,12 +112,7 @@ def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
             raise UsageError("nothing to crawl: every site of this home is excluded; see `weft sites`")
 
 
-def _refuse_a_home_in_use(invocation: Invocation) -> None:
-    """Opening the store for writing raises an error that says who holds it."""
-    invocation.writer().close()
-
-
-def _run(invocation: Invocation, roles: list[RoleCommand], goal: Goal, *, is_endless: bool) -> str:
+def _run(invocation: Invocation, lock: ProcessLock, roles: list[RoleCommand], goal: Goal, *, is_endless: bool) -> str:
     from weft.answers.crawl_progress import CrawlProgress
     from weft.answers.crawl_summary import crawl_summary
     from weft.cli.crawl_summary import summary_lines
@@ -111,13 +124,12 @@ def _run(invocation: Invocation, roles: list[RoleCommand], goal: Goal, *, is_end
     with control_plane(invocation) as mgmt:
         progress = CrawlProgress(mgmt, home, home / settings.spider.warc_dir, settings.spider.min_free)
         view = view_for(sys.stdout, progress, goal)
-        supervisor = Supervisor(roles, home / "logs", view.say)
+        supervisor = Supervisor(roles, home / "logs", view.say, lock)
         watch = _Watch(progress, view, goal, is_endless=is_endless)
         with run_token(home), view:
             reason = supervisor.run(watch.is_over, watch.show)
         progress.look()
-        for line in summary_lines(crawl_summary(progress, mgmt, reason, settings.dispatcher), invocation.home_flag):
-            click.echo(line)
+        say_lines(summary_lines(crawl_summary(progress, mgmt, reason, settings.dispatcher), invocation.home_flag))
     return reason
 
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Protocol, Self
 
-import click
-
 from weft.cli.crawl_facts import Goal, facts_of, in_one_line
+from weft.cli.output import say
+from weft.model.shown_text import shown_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -47,12 +47,12 @@ class LineView:
         pass
 
     def say(self, sentence: str) -> None:
-        click.echo(f"weft: {sentence}", err=True)
+        say(f"weft: {sentence}", err=True)
 
     def show(self) -> None:
         if time.monotonic() - self._shown >= _LINE_EVERY:
             self._shown = time.monotonic()
-            click.echo(in_one_line(self._progress, self._goal))
+            say(in_one_line(self._progress, self._goal))
 
 
 class LiveView:
@@ -88,8 +88,8 @@ class LiveView:
         table.add_column(style="dim", no_wrap=True)
         table.add_column()
         for fact in facts_of(self._progress, self._goal):
-            table.add_row(fact.name, Text(fact.value, style="bold red" if fact.is_bad else ""))
-        said = [Text(sentence, style="yellow") for sentence in self._said]
+            table.add_row(fact.name, Text(shown_text(fact.value), style="bold red" if fact.is_bad else ""))
+        said = [Text(shown_text(sentence), style="yellow") for sentence in self._said]
         return Group(self._heading(), table, *said)
 
     def _heading(self) -> RenderableType:

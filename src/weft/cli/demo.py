@@ -10,6 +10,7 @@ import click
 from weft.cli.demo_tour import run as tour
 from weft.cli.demo_web import judge, serve, truth
 from weft.cli.invocation import command, shared_options
+from weft.cli.output import say, say_lines
 from weft.home import Home
 
 
@@ -46,14 +47,14 @@ def sample() -> None:
         home.make(starter())
         with open_store(home.store, StoreSettings()) as store:
             applied = LinkIndex(store, IndexSettings()).apply(sample_pages())
-        click.echo(f"Loaded {applied.changed} pages with {applied.links} links into {home.path}.")
+        say(f"Loaded {applied.changed} pages with {applied.links} links into {home.path}.")
         with open_reader(home.store, StoreSettings()) as reader:
             for title, lines in (("Fluo table", fluo_lines(reader)), ("Query table", query_lines(reader))):
-                click.echo(f"\n{title}\n")
-                for line in drawn(lines):
-                    click.echo(line)
+                say_lines(("", title, ""))
+                say_lines(drawn(lines))
         _answer(home)
-    click.echo("\nThe temporary home is removed. Next: `weft import FILE.jsonl`, then `weft top`.")
+    say()
+    say("The temporary home is removed. Next: `weft import FILE.jsonl`, then `weft top`.")
 
 
 def _answer(home: Home) -> None:
@@ -63,7 +64,8 @@ def _answer(home: Home) -> None:
         best = index.top(limit=1).items[0]
         inlinks = index.links(best.url)
     sources = ", ".join(item.url for item in inlinks.items)
-    click.echo(f"\nMost linked page: {best.url}. {best.references} pages link to it: {sources}")
+    say()
+    say(f"Most linked page: {best.url}. {best.references} pages link to it: {sources}")
 
 
 @command("mgmt")
@@ -76,11 +78,10 @@ def mgmt() -> None:
     with tempfile.TemporaryDirectory(prefix="weft-demo-") as directory:
         played = SqliteMgmt(Path(directory) / "mgmt.db")
         for step in story(played):
-            click.echo(click.style(step.title, bold=True))
+            say(step.title, bold=True)
             for name, rows in step.tables.items():
-                for line in framed(name, rows):
-                    click.echo(line)
-            click.echo()
+                say_lines(framed(name, rows))
+            say()
         played.close()
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.invocation import command
+from weft.cli.output import say
 
 if TYPE_CHECKING:
     from weft.demo.web.server.serving import Served
@@ -99,14 +100,14 @@ def _someone_who_links(served: Served) -> tuple[str, str]:
 
 
 def _tell(sentence: str) -> None:
-    click.echo()
-    click.echo(click.style(f"# {sentence}", bold=True))
+    say()
+    say(f"# {sentence}", bold=True)
 
 
 def _weft(home: Path, *arguments: str) -> None:
     """Run a command as a user would type it, with its output in ours."""
     command = [*arguments, "--home", str(home)]
-    click.echo(click.style(f"$ weft {' '.join(command)}", dim=True))
+    say(f"$ weft {' '.join(command)}", dim=True)
     sys.stdout.flush()
     environment = dict(os.environ)
     for name, value in _HURRY.items():

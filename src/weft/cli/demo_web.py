@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.output import say, say_json, say_lines
 from weft.cli.tables import aligned, amount
 from weft.errors import UsageError
 
@@ -82,14 +83,14 @@ def _tell_ready(server: WebServer, log: Path | None, settings_file: Path | None)
     world = server.world
     text = settings_text(world, server.ca_file)
     if settings_file is None:
-        click.echo(text)
+        say_lines(text.split("\n"))
     else:
         write_settings(text, settings_file)
-        click.echo(f"Settings for weft: {settings_file}", err=True)
+        say(f"Settings for weft: {settings_file}", err=True)
     if log:
-        click.echo(f"Request log: {log}", err=True)
-    click.echo(f"Control calls: http://127.0.0.1:{server.control_port}/", err=True)
-    click.echo(f"Serving {world.plan.hosts} hosts, starting with {world.url(0)}. Ctrl-C stops.", err=True)
+        say(f"Request log: {log}", err=True)
+    say(f"Control calls: http://127.0.0.1:{server.control_port}/", err=True)
+    say(f"Serving {world.plan.hosts} hosts, starting with {world.url(0)}. Ctrl-C stops.", err=True)
 
 
 @command("judge")
@@ -120,10 +121,9 @@ def judge(context: click.Context, /, log: Path, as_json: bool, **given: Any) -> 
     report = judged(log, _limits(context.ensure_object(Invocation), given))
     if as_json:
         answer = {**msgspec.to_builtins(report, str_keys=True), "violations": report.violations}
-        click.echo(msgspec.json.encode(answer).decode())
+        say_json(msgspec.json.encode(answer))
     else:
-        for line in _drawn(report):
-            click.echo(line)
+        say_lines(_drawn(report))
     context.exit(1 if report.violations else 0)
 
 
@@ -201,9 +201,9 @@ def truth(
         **choice,
     )
     for page in told.walk(starts or [world.url(0)], limit):
-        click.echo(msgspec.json.encode(page))
+        say_json(msgspec.json.encode(page))
     for uri in told.uris():
-        click.echo(msgspec.json.encode(uri))
+        say_json(msgspec.json.encode(uri))
     context.exit(0 if told.is_whole else 1)
 
 

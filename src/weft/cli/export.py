@@ -15,6 +15,7 @@ import click
 
 from weft.cli.export_progress import ExportProgress
 from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.output import say, say_json
 from weft.cli.questions import milliseconds_of
 from weft.cli.tables import amount
 from weft.errors import UsageError
@@ -29,10 +30,14 @@ def _names(kind: type[StrEnum]) -> click.Choice[str]:
     return click.Choice([member.value for member in kind])
 
 
+_FORMATS = [Format.PARQUET.value, Format.CSV.value, Format.JSONL.value]
+
+
 @command("export")
 @click.argument("subject", type=_names(Subject), metavar="links|pages|domains")
 @click.option("--output", metavar="FILE", help="File to write; - is standard output (default: ./links.parquet etc.).")
-@click.option("--format", "form", type=_names(Format), help="Default: by the ending of FILE, else parquet.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), help="Default: by the ending of FILE, else parquet.")
+@click.option("--safe-csv", is_flag=True, help="Write CSV for spreadsheets: no cell is taken for a formula.")
 @click.option("--domain", "domains", multiple=True, metavar="DOMAIN", help="Only this domain; may be repeated.")
 @click.option(
     "--direction", type=_names(Direction), help="Links to pages of DOMAIN (in, the default) or from them (out)."
@@ -56,9 +61,9 @@ def run(invocation: Invocation, /, as_json: bool, **given: Any) -> None:
     # Standard output may be the export itself.
     if as_json:
         about = {"subject": request.subject, "output": str(target or "-"), "format": form}
-        click.echo(json.dumps({**about, **asdict(done)}), err=target is None)
+        say_json(json.dumps({**about, **asdict(done)}), err=target is None)
     else:
-        click.echo(_summary(request, target, done), err=target is None)
+        say(_summary(request, target, done), err=target is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ class _Options:
     subject: str
     output: str | None
     form: str | None
+    safe_csv: bool
     domains: tuple[str, ...]
     direction: str | None
     since: str | None
@@ -89,6 +95,8 @@ def _request(invocation: Invocation, options: _Options) -> ExportRequest:
 def _form(options: _Options) -> Format:
     if options.form:
         form = Format(options.form)
+    elif options.safe_csv:
+        form = Format.CSV
     elif options.output is None:
         form = Format.PARQUET
     elif Path(options.output).suffix.lower() in SUFFIXES:
@@ -96,18 +104,20 @@ def _form(options: _Options) -> Format:
     else:
         endings = ", ".join(SUFFIXES)
         raise UsageError(f"--output {options.output}: unknown format; use one of the endings {endings}, or --format")
+    if options.safe_csv and form is not Format.CSV:
+        raise UsageError(f"--safe-csv works only with CSV; {form} needs nothing like it")
     if options.compression and form is not Format.PARQUET:
         raise UsageError(f"--compression works only with Parquet; {form} is never compressed")
     if options.output == "-" and form is Format.PARQUET:
         raise UsageError("Parquet cannot be written to standard output; use --output FILE, or --format csv or jsonl")
-    return form
+    return Format.SAFE_CSV if options.safe_csv else form
 
 
 def _target(options: _Options) -> Path | None:
     """The file to write; None means standard output."""
     if options.output == "-":
         return None
-    return Path(options.output or f"{options.subject}.{_form(options)}")
+    return Path(options.output or f"{options.subject}.{_form(options).suffix}")
 
 
 def _export(

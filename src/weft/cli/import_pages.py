@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.output import say, say_json
 from weft.cli.progress import Progress
 from weft.cli.tables import amount
 from weft.clock import SystemClock
@@ -81,11 +82,11 @@ def run(
         raise UsageError("--strict reads its input twice and cannot use standard input; save it to a file first")
     report = _load(context.ensure_object(Invocation), sources, Wishes(limit, rate, workers, strict, bulk))
     if as_json:
-        click.echo(json.dumps({field.name: getattr(report, field.name) for field in fields(report)}))
+        say_json(json.dumps({field.name: getattr(report, field.name) for field in fields(report)}))
     else:
-        click.echo(_summary(report, sources))
+        say(_summary(report, sources))
     for sentence in report.damaged:
-        click.echo(f"weft: {sentence}", err=True)
+        say(f"weft: {sentence}", err=True)
     context.exit(2 if report.damaged else 0)
 
 
@@ -97,7 +98,7 @@ def _load(invocation: Invocation, sources: list[ImportSource], wishes: Wishes) -
 
     settings = invocation.load().settings
     if invocation.home.make(starter()):
-        click.echo(f"Created {invocation.home.path}", err=True)
+        say(f"Created {invocation.home.path}", err=True)
     round_pages = settings.index.round_pages
     pace = None
     if wishes.rate is not None:
@@ -139,7 +140,7 @@ def _load_in_bulk(
     with invocation.home.workplace() as place, BulkBuild(store, settings.index, place) as build:
         importer = BulkImporter(build, reader, now)
         _load_all(importer, sources, wishes)
-        click.echo("building the index", err=True)
+        say("building the index", err=True)
         importer.finish()
     return importer.report
 

@@ -7,6 +7,7 @@ import json
 import click
 
 from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.output import say, say_json
 
 
 @command("init")
@@ -25,8 +26,8 @@ def run(invocation: Invocation, as_json: bool) -> None:
     with invocation.writer() as store:
         seq = store.last_seq
     if as_json:
-        click.echo(json.dumps({"home": str(home.path), "new": is_new, "seq": seq}))
+        say_json(json.dumps({"home": str(home.path), "new": is_new, "seq": seq}))
         return
-    click.echo(f"Created {home.path}" if is_new else f"{home.path} already exists")
-    click.echo(f"  {home.settings_file.name:<10} settings, every key explained")
-    click.echo(f"  {home.store.name + '/':<10} index (RocksDB, seq {seq})")
+    say(f"Created {home.path}" if is_new else f"{home.path} already exists")
+    say(f"  {home.settings_file.name:<10} settings, every key explained")
+    say(f"  {home.store.name + '/':<10} index (RocksDB, seq {seq})")

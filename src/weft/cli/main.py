@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import select
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,6 +14,7 @@ import click
 
 from weft import __version__, failpoints
 from weft.cli.invocation import shared_options
+from weft.cli.output import say, say_lines
 from weft.errors import WeftError
 
 # name: (module, function in it, one line for `weft --help`). A module is imported only when its command runs.
@@ -22,6 +25,7 @@ COMMANDS = {
     "sites": ("weft.cli.sites", "sites", "List and change the sites that may be crawled."),
     "crawl": ("weft.cli.crawl", "crawl", "Crawl from URLs until everything in scope is fetched."),
     "up": ("weft.cli.crawl", "up", "Crawl continuously."),
+    "stop": ("weft.cli.stop", "run", "Stop the weft that uses this home."),
     "run": ("weft.cli.run", "run", "Run a single weft process, such as a spider."),
     "status": ("weft.cli.status", "run", "Show how the crawl is doing."),
     "nodes": ("weft.cli.nodes", "nodes", "List weft's processes; pause or drain one."),
@@ -81,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
+        say_lines(error.format_message().split("\n"))
         status = 0
     except click.ClickException as error:
         status = _say(_usage_sentence(error), 2)
@@ -90,10 +94,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         status = _say("interrupted", 130)
     except BrokenPipeError:
-        # The reader of our output (head, less) has seen enough; Python must not complain about it on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output (head, less) has seen enough.
+        _discard_output()
         status = 0
     except Exception as error:
+        if _is_terminal_gone(error):
+            _discard_output()
+            sys.exit(129)
         if os.environ.get("WEFT_DEBUG"):
             raise
         status = _say(
@@ -115,8 +122,24 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _say(sentence: str, status: int) -> int:
-    print(f"weft: {sentence}", file=sys.stderr)
+    say(f"weft: {sentence}", err=True)
     return status
+
+
+def _is_terminal_gone(error: Exception) -> bool:
+    if not isinstance(error, OSError) or error.errno != errno.EIO:
+        return False
+    looked = select.poll()
+    for stream in (sys.stdout, sys.stderr):
+        looked.register(stream.fileno())
+    return any(event & select.POLLHUP for _, event in looked.poll(0))
+
+
+def _discard_output() -> None:
+    """Python must not complain on exit that its output goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, sys.stderr.fileno())
 
 
 def _usage_sentence(error: click.ClickException) -> str:

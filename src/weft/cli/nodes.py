@@ -9,7 +9,8 @@ import msgspec
 
 from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command
-from weft.cli.tables import aligned, amount
+from weft.cli.output import say, say_json, say_table
+from weft.cli.tables import amount
 from weft.errors import NotKnown, UsageError
 
 
@@ -35,13 +36,12 @@ def nodes(invocation: Invocation, ask: str | None, address: str | None, as_json:
     if address and not found:
         raise NotKnown(f"no node has the address {address}")
     if as_json:
-        click.echo(msgspec.json.encode({"count": len(found), "items": found}))
+        say_json(msgspec.json.encode({"count": len(found), "items": found}))
         return
     rows = [
         (node.address, node.type, node.state, node.health, f"{node.seen / 1000:.0f}", str(node.holds)) for node in found
     ]
-    for line in aligned(("node", "type", "state", "health", "last seen (s)", "holds"), rows):
-        click.echo(line)
+    say_table(("node", "type", "state", "health", "last seen (s)", "holds"), rows)
 
 
 @command("retry")
@@ -54,4 +54,7 @@ def retry(invocation: Invocation, chunks: tuple[int, ...], as_json: bool) -> Non
 
     with control_plane(invocation) as mgmt:
         offered = mgmt.retry([ChunkId(chunk) for chunk in chunks] or None)
-    click.echo(json.dumps({"chunks": offered}) if as_json else f"{amount(offered, 'chunk')} will be retried")
+    if as_json:
+        say_json(json.dumps({"chunks": offered}))
+    else:
+        say(f"{amount(offered, 'chunk')} will be retried")

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
-import click
+from weft.cli.output import say
+from weft.model.shown_text import shown_text
 
 LINE_EVERY = 10.0
 """Seconds between two lines without a terminal."""
@@ -69,9 +70,9 @@ class Progress:
     def say(self, sentence: str) -> None:
         """A line that does not disturb the bar."""
         if self._bar is not None:
-            self._bar.console.print(sentence, markup=False, highlight=False)
+            self._bar.console.print(shown_text(sentence), markup=False, highlight=False)
         else:
-            click.echo(sentence, err=True)
+            say(sentence, err=True)
 
 
 def lines_now_and_then() -> Callable[[str, int], None]:
@@ -82,6 +83,6 @@ def lines_now_and_then() -> Callable[[str, int], None]:
         nonlocal told
         if time.monotonic() - told >= LINE_EVERY:
             told = time.monotonic()
-            click.echo(f"{number:,} {what} so far", err=True)
+            say(f"{number:,} {what} so far", err=True)
 
     return tell

@@ -11,7 +11,8 @@ import msgspec
 
 from weft.answers.objects import DomainListing, FoldedItem, Listing, TopItem
 from weft.cli.invocation import Invocation, as_json, command
-from weft.cli.tables import aligned, amount
+from weft.cli.output import say, say_fact, say_json, say_table
+from weft.cli.tables import amount
 from weft.errors import UsageError
 
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -66,15 +67,15 @@ def page(invocation: Invocation, url: str, as_json: bool) -> None:
     with invocation.index() as index:
         answer = index.page(url)
     if as_json:
-        click.echo(msgspec.json.encode(answer))
+        say_json(msgspec.json.encode(answer))
         return
     for name, value in msgspec.to_builtins(answer).items():
         if name == "near":
             alike = ", ".join(f"{item.url} (distance {item.distance})" for item in answer.near)
-            click.echo(f"{click.style('near-duplicates:', bold=True)} {alike}")
+            say_fact("near-duplicates:", alike)
         elif value is not None:
             shown = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
-            click.echo(f"{click.style(f'{name:<13}', bold=True)} {shown}")
+            say_fact(f"{name:<13}", shown)
 
 
 @command("domains")
@@ -119,15 +120,14 @@ def _with_near(item: TopItem) -> str:
 
 def _tell(answer: Listing, as_json: bool, header: Sequence[str], rows: Sequence[Sequence[str]], found: str) -> None:
     if as_json:
-        click.echo(msgspec.json.encode(answer))
+        say_json(msgspec.json.encode(answer))
         return
-    for line in aligned(header, rows, widest=72):
-        click.echo(line)
+    say_table(header, rows, widest=72)
     counting = "" if answer.counting == "all" else f", counting {answer.counting} references"
-    click.echo(click.style(f"{found} (seq {answer.seq}{counting})", dim=True))
+    say(f"{found} (seq {answer.seq}{counting})", dim=True)
     for name in ("next", "prev"):
         if getattr(answer, name):
-            click.echo(click.style(f"{name}: --cursor {getattr(answer, name)}", dim=True))
+            say(f"{name}: --cursor {getattr(answer, name)}", dim=True)
 
 
 def milliseconds_of(text: str) -> int:

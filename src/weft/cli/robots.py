@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.output import say_json, say_lines
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def run(context: click.Context, file: str, agent: str, urls: tuple[str, ...], as
     items = [_judged(rules, rules_of(settings), given) for given in urls]
     if as_json:
         known = {"agent": agent, "crawl_delay": rules.crawl_delay, "sitemaps": robots.sitemaps}
-        click.echo(json.dumps({**known, "count": len(items), "items": items}))
+        say_json(json.dumps({**known, "count": len(items), "items": items}))
     else:
-        click.echo("\n".join(map(_drawn, items)))
+        say_lines(map(_drawn, items))
     context.exit(0 if all(item["allowed"] for item in items) else 1)
 
 

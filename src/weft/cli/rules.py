@@ -10,7 +10,7 @@ import msgspec
 from weft.answers.objects import moment
 from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command, rules_of
-from weft.cli.tables import aligned
+from weft.cli.output import say, say_json, say_table
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,16 +57,15 @@ def _list(invocation: Invocation, domain: str | None, as_json: bool) -> None:
         found = [rule for name in names for rule in rules_of_domain(reader, name, settings)]
     if as_json:
         items = [_told(rule) for rule in found]
-        click.echo(msgspec.json.encode({"count": len(items), "items": items}))
+        say_json(msgspec.json.encode({"count": len(items), "items": items}))
         return
     if not found:
-        click.echo("No rules learned yet.")
+        say("No rules learned yet.")
         return
     heads = ("rule", "reach", "where", "support", "contradictions", "saved", "learned")
-    for line in aligned(heads, [_row(rule) for rule in sorted(found, key=_rank)[:_SHOWN]]):
-        click.echo(line)
+    say_table(heads, [_row(rule) for rule in sorted(found, key=_rank)[:_SHOWN]])
     if len(found) > _SHOWN:
-        click.echo(f"{len(found) - _SHOWN} more rules; --json shows all.")
+        say(f"{len(found) - _SHOWN} more rules; --json shows all.")
 
 
 def _rank(rule: ListedRule) -> tuple[bool, int, int]:
@@ -101,11 +100,11 @@ def _explain(invocation: Invocation, page: PageUrl, as_json: bool) -> None:
     if as_json:
         told = [{"rule": rule.text, "reach": rule.reach.value, "support": rule.support} for rule in rules]
         facts = {"url": page.url, "uri": page.uri, "canonical": target.uri, "canonical_url": target.url}
-        click.echo(msgspec.json.encode({**facts, "reduced": reduced is not None, "rules": told}))
+        say_json(msgspec.json.encode({**facts, "reduced": reduced is not None, "rules": told}))
         return
     for rule in rules:
-        click.echo(f"{rule.text}: {_why(rule.reach.value, rule.support)}")
-    click.echo(f"{page.url} -> {target.url}" if reduced else f"{page.url} is fetched as it is: no rule applies")
+        say(f"{rule.text}: {_why(rule.reach.value, rule.support)}")
+    say(f"{page.url} -> {target.url}" if reduced else f"{page.url} is fetched as it is: no rule applies")
 
 
 def _why(reach: str, support: int) -> str:

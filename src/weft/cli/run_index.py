@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.invocation import Invocation, command, rules_of
+from weft.cli.output import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +58,7 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
         if again is not None:
             due_before = clock.now() - int(again * 1000)
             force_due(store, resources.dispatcher.low_water, fetched_before=due_before, now=clock.now())
-        click.echo("index runs")
+        say("index runs")
         run_role(IndexService(resources).run)
         resources.control.close()
 

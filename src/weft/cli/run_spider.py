@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.invocation import Invocation, command
+from weft.cli.output import say
 
 if TYPE_CHECKING:
     import socket
@@ -66,7 +67,7 @@ async def _run(
     for found in await asyncio.to_thread(recover, archive):
         log.info("archive recovered file=%s records=%d cut=%d", *found)
     spider, access = Spider(resources, make_options(settings, node, concurrent)), Access(settings.spider.token, archive)
-    await serve(spider, listener, access, stop, lambda: click.echo(f"spider listens at {listens_at}"))
+    await serve(spider, listener, access, stop, lambda: say(f"spider listens at {listens_at}"))
     resources.control.close()
 
 

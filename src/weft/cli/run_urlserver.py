@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.invocation import Invocation, command, rules_of
+from weft.cli.output import say
 
 if TYPE_CHECKING:
     import socket
@@ -78,7 +79,7 @@ async def _run(
         server = UrlServer(resources, resolver, lambda seen: write_status(home, STATUS, msgspec.to_builtins(seen)))
         answering = await serve_questions(listener, settings.spider.token, server)
         try:
-            await server.run(stop, lambda: click.echo(f"URL server {address} is registered"))
+            await server.run(stop, lambda: say(f"URL server {address} is registered"))
         finally:
             answering.close()
             control.close()

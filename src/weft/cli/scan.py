@@ -9,6 +9,7 @@ from itertools import islice
 import click
 
 from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.output import say, say_json, say_lines
 from weft.cli.tables import aligned, amount
 from weft.store.api import Cell, Reader
 from weft.store.tables import Table, readable, readable_qualifier, readable_row, row_prefix
@@ -37,10 +38,9 @@ def run(invocation: Invocation, table: str, row: str, limit: int, as_json: bool)
         if as_json:
             _print_json(chosen, reader, list(shown), has_more=next(cells, None) is not None)
             return
-        for line in drawn(chosen, shown):
-            click.echo(line)
+        say_lines(drawn(chosen, shown))
         if limit and next(cells, None) is not None:
-            click.echo(f"Showing the first {amount(limit, 'cell')}; --limit 0 prints all.", err=True)
+            say(f"Showing the first {amount(limit, 'cell')}; --limit 0 prints all.", err=True)
 
 
 def drawn(table: Table, cells: Iterable[Cell]) -> Iterator[str]:
@@ -81,4 +81,4 @@ def _print_json(table: Table, reader: Reader, cells: list[Cell], *, has_more: bo
         for cell in cells
     ]
     answer = {"table": table.label, "seq": reader.last_seq, "count": len(items), "more": has_more, "items": items}
-    click.echo(json.dumps(answer))
+    say_json(json.dumps(answer))

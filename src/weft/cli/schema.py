@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from weft.cli.invocation import command
+from weft.cli.output import say_lines
 
 
 @command("schema")
@@ -13,4 +14,4 @@ def run(database: str) -> None:
     """Print the SQL schema of the control plane."""
     from weft.mgmt.sql.migrations import schema_text
 
-    click.echo(schema_text(database), nl=False)
+    say_lines(schema_text(database).rstrip("\n").split("\n"))

@@ -9,7 +9,7 @@ import msgspec
 
 from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command
-from weft.cli.tables import aligned
+from weft.cli.output import say_json, say_table
 from weft.errors import NotKnown, UsageError
 from weft.model.site import SITE_KEYS, Site
 
@@ -55,10 +55,9 @@ def sites(
         raise NotKnown(f"{name} is not a site; `weft add URL` creates one, `weft sites` lists them")
     if as_json:
         items = [{**msgspec.to_builtins(site), "settings": site.settings.shown()} for site in found]
-        click.echo(msgspec.json.encode({"count": len(found), "items": items}))
+        say_json(msgspec.json.encode({"count": len(found), "items": items}))
         return
-    for line in aligned(("site", "scope", "excluded", "settings", "seeds"), list(map(_row, found)), widest=60):
-        click.echo(line)
+    say_table(("site", "scope", "excluded", "settings", "seeds"), list(map(_row, found)), widest=60)
 
 
 def _row(site: Site) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from weft.answers.objects import moment
 from weft.cli.control import control_plane
 from weft.cli.crawl_facts import counted, link_counts
 from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.output import say, say_json, say_lines
 from weft.cli.tables import aligned
 from weft.errors import UsageError
 from weft.roles.mgmt_upkeep import WAY_OUT
@@ -46,10 +47,9 @@ def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> No
             return
         found = status(mgmt, invocation.home.path, invocation.load().settings)
     if as_json:
-        click.echo(msgspec.json.encode(found))
+        say_json(msgspec.json.encode(found))
         return
-    for line in status_lines(found):
-        click.echo(line)
+    say_lines(status_lines(found))
 
 
 def status_lines(found: Status) -> list[str]:
@@ -102,12 +102,11 @@ def _show_tables(mgmt: OperatorCalls, as_json: bool) -> None:
 
     found = {name: mgmt.table(name, limit=_ROWS) for name in DOCUMENTED}
     if as_json:
-        click.echo(msgspec.json.encode(found))
+        say_json(msgspec.json.encode(found))
         return
     for name, rows in found.items():
-        for line in drawn(name, rows):
-            click.echo(line)
-        click.echo()
+        say_lines(drawn(name, rows))
+        say()
 
 
 def drawn(name: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
@@ -132,4 +131,7 @@ def _show_queues(invocation: Invocation, as_json: bool) -> None:
     facts = read_status(invocation.home.require().path, "urlserver")
     if facts is None:
         raise NotKnown("no URL server is running in this home, so there are no queues")
-    click.echo(json.dumps(facts) if as_json else draw_queues(facts))
+    if as_json:
+        say_json(json.dumps(facts))
+    else:
+        say_lines(draw_queues(facts).split("\n"))

@@ -1,10 +1,10 @@
-"""Tables and counts for people: aligned columns, coloured on a terminal, plain in a pipe."""
+"""Tables and counts for people, in aligned columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import click
+from weft.model.shown_text import shown_text
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], widest: int = 80) -> Iterator[str]:
@@ -13,10 +13,11 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], widest: int = 
     Columns of numbers lean to the right. The last column is never cut or padded, and a cell that is too wide pushes its
     line's rest to the right.
     """
+    rows = [[shown_text(cell) for cell in row] for row in rows]
     columns = list(zip(header, *rows, strict=True))
     widths = [min(widest, max(map(len, column))) for column in columns[:-1]]
     lean = [all(cell.isdecimal() for cell in column[1:]) and len(column) > 1 for column in columns[:-1]]
-    yield click.style(_line(header, widths, lean), bold=True)
+    yield _line(header, widths, lean)
     yield "-" * (sum(widths) + 2 * len(widths) + min(widest, max(map(len, columns[-1]))))
     for row in rows:
         yield _line(row, widths, lean)

@@ -7,6 +7,7 @@ import json
 import click
 
 from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.output import say, say_json, say_lines
 from weft.model.url import UrlRefused, UrlRules
 
 
@@ -22,9 +23,9 @@ def run(context: click.Context, urls: tuple[str, ...], as_json: bool) -> None:
     rules = rules_of(context.ensure_object(Invocation).load().settings)
     items = [_identity(rules, given) for given in urls]
     if as_json:
-        click.echo(json.dumps({"count": len(items), "items": items}))
+        say_json(json.dumps({"count": len(items), "items": items}))
     else:
-        click.echo("\n\n".join(_drawn(item, with_given=len(items) > 1) for item in items))
+        _show(items)
     context.exit(1 if any("refused" in item for item in items) else 0)
 
 
@@ -36,6 +37,9 @@ def _identity(rules: UrlRules, given: str) -> dict[str, str]:
     return {"given": given, "uri": found.uri, "domain": found.domain, "url": found.url}
 
 
-def _drawn(item: dict[str, str], *, with_given: bool) -> str:
-    hidden = {"reason"} if with_given else {"reason", "given"}
-    return "\n".join(f"{name:<9}{value}" for name, value in item.items() if name not in hidden)
+def _show(items: list[dict[str, str]]) -> None:
+    hidden = {"reason"} if len(items) > 1 else {"reason", "given"}
+    for number, item in enumerate(items):
+        if number:
+            say()
+        say_lines(f"{name:<9}{value}" for name, value in item.items() if name not in hidden)

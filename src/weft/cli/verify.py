@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.output import say, say_json
 from weft.cli.progress import lines_now_and_then
 from weft.cli.tables import amount
 
@@ -38,13 +39,13 @@ def verify(context: click.Context, with_archive: bool, as_json: bool) -> None:
     examples = [*(archive.examples if archive else ()), *found.examples]
     if as_json:
         answer = {"seq": seq, "cells": found.cells, "differences": differences, "examples": examples}
-        click.echo(json.dumps({**answer, "archive": _told(archive)} if archive else answer))
+        say_json(json.dumps({**answer, "archive": _told(archive)} if archive else answer))
     else:
         for example in examples:
-            click.echo(example)
+            say(example)
         if archive:
-            click.echo(_spoken(archive))
-        click.echo(f"{amount(found.differences, 'difference')} in {amount(found.cells, 'cell')} (seq {seq})")
+            say(_spoken(archive))
+        say(f"{amount(found.differences, 'difference')} in {amount(found.cells, 'cell')} (seq {seq})")
     context.exit(1 if differences else 0)
 
 
@@ -84,9 +85,9 @@ def rebuild(invocation: Invocation, as_json: bool) -> None:
         differences = put_right(store, count, directory, lines_now_and_then())
         seq = store.last_seq
     if as_json:
-        click.echo(json.dumps({"seq": seq, "differences": differences, "counting": count}))
+        say_json(json.dumps({"seq": seq, "differences": differences, "counting": count}))
     else:
-        click.echo(f"{amount(differences, 'cell')} corrected (seq {seq}, counting {count} references)")
+        say(f"{amount(differences, 'cell')} corrected (seq {seq}, counting {count} references)")
 
 
 @command("digest")
@@ -98,4 +99,7 @@ def digest(invocation: Invocation, as_json: bool) -> None:
 
     with invocation.reader() as reader:
         found, seq = hashed(reader), reader.last_seq
-    click.echo(json.dumps({"seq": seq, "digest": found}) if as_json else found)
+    if as_json:
+        say_json(json.dumps({"seq": seq, "digest": found}))
+    else:
+        say(found)

@@ -7,7 +7,8 @@ import msgspec
 
 from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command, rules_of
-from weft.cli.tables import aligned, amount
+from weft.cli.output import say, say_json, say_lines, say_table
+from weft.cli.tables import amount
 from weft.errors import NotKnown
 
 
@@ -31,10 +32,9 @@ def why(context: click.Context, url: str, as_json: bool) -> None:
     with control_plane(invocation) as mgmt, invocation.reader() as reader:
         found = answer(reader, mgmt, settings, rules, page)
     if as_json:
-        click.echo(msgspec.json.encode(found))
+        say_json(msgspec.json.encode(found))
     else:
-        for line in why_lines(found):
-            click.echo(line)
+        say_lines(why_lines(found))
     context.exit(0 if found.known else 1)
 
 
@@ -61,8 +61,7 @@ def segment(invocation: Invocation, domain: str, as_json: bool) -> None:
     if as_json:
         items = [{"uri": each.uri.decode(), "url": each.record.url, "why": each.why} for each in chosen]
         about = {"domain": name, "links": work.links, "outstanding": work.outstanding}
-        click.echo(msgspec.json.encode({**about, "count": len(items), "items": items}))
+        say_json(msgspec.json.encode({**about, "count": len(items), "items": items}))
         return
-    for line in aligned(("why", "url"), [(each.why, each.record.url) for each in chosen]):
-        click.echo(line)
-    click.echo(click.style(f"{amount(work.links, 'link')} of {name} known, {work.outstanding:,} in progress", dim=True))
+    say_table(("why", "url"), [(each.why, each.record.url) for each in chosen])
+    say(f"{amount(work.links, 'link')} of {name} known, {work.outstanding:,} in progress", dim=True)

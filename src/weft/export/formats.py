@@ -28,6 +28,10 @@ _ARROW_TYPES: Final = {
 _READABLE_TYPES: Final = {**_ARROW_TYPES, ColumnKind.MOMENT: arrow.string()}
 
 
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""How a cell begins that a spreadsheet takes for a formula, the wide forms too."""
+
+
 class RowWriter(Protocol):
     """Writes blocks of rows. Without `finish` what was written is no whole file."""
 
@@ -71,12 +75,16 @@ class ParquetRows:
 class CsvRows:
     """By RFC 4180 with plain line ends: every text is quoted, so that an empty one differs from none."""
 
-    def __init__(self, sink: Sink, fields: Sequence[Field]) -> None:
+    def __init__(self, sink: Sink, fields: Sequence[Field], *, for_spreadsheets: bool = False) -> None:
         self._fields, self._schema = fields, _schema(fields, _READABLE_TYPES)
+        self._for_spreadsheets = for_spreadsheets
         self._writer = CSVWriter(sink, self._schema)
 
     def write(self, columns: Sequence[Column]) -> None:
-        self._writer.write_batch(_batch(_readable(columns, self._fields), self._schema))
+        readable = _readable(columns, self._fields)
+        if self._for_spreadsheets:
+            readable = [_without_formulas(column) for column in readable]
+        self._writer.write_batch(_batch(readable, self._schema))
 
     def finish(self) -> None:
         self._writer.close()
@@ -109,7 +117,9 @@ def row_writer(
 ) -> RowWriter:
     if form is Format.PARQUET:
         return ParquetRows(sink, fields, notes, compression)
-    return CsvRows(sink, fields) if form is Format.CSV else JsonRows(sink, fields)
+    if form is Format.JSONL:
+        return JsonRows(sink, fields)
+    return CsvRows(sink, fields, for_spreadsheets=form is Format.SAFE_CSV)
 
 
 def _schema(fields: Sequence[Field], types: Mapping[ColumnKind, Any]) -> Any:
@@ -125,6 +135,17 @@ def _array(column: Column, kind: Any) -> Any:
     if isinstance(column, Coded):
         return arrow.array(column.values, kind).take(arrow.array(column.codes))
     return arrow.array(column, kind)
+
+
+def _without_formulas(column: Column) -> Column:
+    """Texts that a spreadsheet would run begin with an apostrophe, which it hides."""
+    if isinstance(column, Coded):
+        return Coded([*map(_tame, column.values)], column.codes)
+    return [_tame(cell) if isinstance(cell, str) else cell for cell in column]
+
+
+def _tame(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 _text_of: Final = lru_cache(maxsize=65_536)(moment)

@@ -26,7 +26,13 @@ class Direction(StrEnum):
 class Format(StrEnum):
     PARQUET = "parquet"
     CSV = "csv"
+    SAFE_CSV = "safe-csv"
+    """For spreadsheets: no cell is a formula."""
     JSONL = "jsonl"
+
+    @property
+    def suffix(self) -> str:
+        return "csv" if self is Format.SAFE_CSV else self.value
 
 
 SUFFIXES: Final = {

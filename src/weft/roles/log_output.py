@@ -7,16 +7,25 @@ import os
 import sys
 from logging.handlers import RotatingFileHandler
 
+from weft.model.shown_text import shown_text
+
 _LOG_BYTES = 10 << 20
 _LOG_FILES = 4
+
+
+class _OneLine(logging.Formatter):
+    """Events quote what servers sent: each is one line without control characters. Tracebacks keep their lines."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name that logging calls
+        return shown_text(super().formatMessage(record))
 
 
 def begin_logging() -> None:
     """Events to standard error, one line each; WEFT_DEBUG shows the small ones too."""
     level = logging.DEBUG if os.environ.get("WEFT_DEBUG") else logging.INFO
-    logging.basicConfig(
-        level=level, handlers=[_handler()], format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
-    )
+    handler = _handler()
+    handler.setFormatter(_OneLine("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
 
 
 def _handler() -> logging.Handler:

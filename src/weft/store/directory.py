@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from weft.errors import StoreError, StoreForeign, StoreInUse, StoreMissing, StoreUnwritable
+from weft.process_lock import LockHeld, ProcessLock
 
 FORMAT = 1
 MARKER = "weft-store.json"
@@ -78,52 +76,17 @@ def _sync_directory(path: Path) -> None:
         os.close(handle)
 
 
-def _duration(span: timedelta) -> str:
-    seconds = max(0, round(span.total_seconds()))
-    if seconds < 120:
-        return f"{seconds} s"
-    return f"{seconds // 60} min" if seconds < 7200 else f"{seconds // 3600} h"
-
-
 class WriterLock:
-    """Held by the one process that writes a store. The operating system frees it when that process ends."""
+    """Held by the one process that writes a store."""
 
     def __init__(self, store: Path) -> None:
-        self._path = store.with_name(f"{store.name}.lock")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._lock = ProcessLock.take(store.with_name(f"{store.name}.lock"))
+        except LockHeld as held:
+            raise StoreInUse(store, f"{held.holder} is using this home; stop it with `weft stop`") from None
         except OSError as error:
             raise StoreUnwritable(store, f"cannot be opened for writing: {error.strerror}") from error
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = self._read_holder()
-            os.close(self._handle)
-            raise StoreInUse(store, f"{holder} is using this home; stop it or wait") from None
-        self._write_holder()
-
-    def _write_holder(self) -> None:
-        # Only for the message that the next process prints; on a full disk the lock itself still holds.
-        command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200]
-        since = datetime.now(UTC).isoformat(timespec="seconds")
-        note = json.dumps({"pid": os.getpid(), "command": command, "since": since})
-        try:
-            os.truncate(self._handle, 0)
-            os.pwrite(self._handle, note.encode(), 0)
-        except OSError:
-            os.truncate(self._handle, 0)
-
-    def _read_holder(self) -> str:
-        try:
-            note = json.loads(os.pread(self._handle, 4096, 0))
-            age = datetime.now(UTC) - datetime.fromisoformat(note["since"])
-            return f"another weft (pid {note['pid']}, `{note['command']}`, running for {_duration(age)})"
-        except (ValueError, KeyError, TypeError):
-            return "another weft"
 
     def release(self) -> None:
         """Let the next writer in; calling it twice is harmless."""
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+        self._lock.release()

@@ -65,7 +65,7 @@ class RoleProcess:
                 stdout=stray,
                 stderr=stray,
                 env={**os.environ, **log, **self._pipe.environment},
-                pass_fds=[self._pipe.reading],
+                pass_fds=self._pipe.descriptors,
                 # Ctrl-C is ours to pass on, in order.
                 start_new_session=True,
             )

@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from weft.process_lock import ProcessLock
 from weft.roles.supervisor_pipe import SupervisorPipe
 from weft.supervisor.role_process import RoleCommand, RoleProcess
 
 _LOOK_EVERY: Final = 0.2
 _PATIENCE: Final = 30.0
 """Seconds that a role may take to finish what it holds."""
+HANGUP_SECONDS: Final = 10.0
+"""Seconds that all roles together may take after the terminal was closed."""
+_STOPPING: Final = {
+    signal.SIGINT: "stopping after the running fetches; press Ctrl-C again to stop at once",
+    signal.SIGTERM: "stopping after the running fetches; a second SIGTERM stops at once",
+    signal.SIGHUP: "the terminal was closed, stopping",
+}
 
 
 class Supervisor:
     """Starts roles in the given order and stops them in it: first the one that takes work."""
 
-    def __init__(self, commands: Sequence[RoleCommand], logs: Path, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, commands: Sequence[RoleCommand], logs: Path, say: Callable[[str], None], lock: ProcessLock
+    ) -> None:
+        """`lock` is the home's; the roles hold it too, until the last of them has ended."""
         logs.mkdir(parents=True, exist_ok=True)
-        self._pipe = SupervisorPipe()
+        self._pipe, self._lock = SupervisorPipe(lock.descriptor), lock
         self.processes = [RoleProcess(command, logs, self._pipe) for command in commands]
         self._say = say
         self._stop, self._at_once = threading.Event(), threading.Event()
+        self._signal: signal.Signals | None = None
+        self._kill_at = math.inf
 
     def run(self, is_over: Callable[[], str], shown: Callable[[], None]) -> str:
         """Until `is_over` gives a reason, or a signal comes; `shown` is called now and then. Returns why it ended."""
         reason = ""
-        previous = {number: signal.signal(number, self._interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
+        previous = {number: signal.signal(number, self._interrupted) for number in _signals()}
         try:
             for process in self.processes:
                 process.start()
@@ -53,18 +68,48 @@ class Supervisor:
         self._stop.set()
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        if self._stop.is_set():
+        """Only takes note: it may have interrupted a print, and another one would fail."""
+        if number == signal.SIGHUP:
+            self._kill_at = min(self._kill_at, time.monotonic() + HANGUP_SECONDS)
+        elif self._stop.is_set():
             self._at_once.set()
-        else:
-            self._say("stopping after the running fetches; press Ctrl-C again to stop at once")
+        self._signal = self._signal or signal.Signals(number)
         self._stop.set()
 
     def _stop_all(self, shown: Callable[[], None]) -> None:
+        """Whatever fails while it is shown, the roles are stopped: the terminal may be gone."""
+        self._lock.tell_stopping()
+        if self._signal is not None:
+            with suppress(OSError):
+                self._say(_STOPPING[self._signal])
+        shown = _until_it_fails(shown)
         for process in self.processes:
             process.ask_to_stop()
             end = time.monotonic() + _PATIENCE
-            while not self._at_once.is_set() and time.monotonic() < end and not process.wait(_LOOK_EVERY):
+            while not self._is_over_at(min(end, self._kill_at)) and not process.wait(_LOOK_EVERY):
                 shown()
         for process in self.processes:
             process.kill()
             process.wait(5)
+
+    def _is_over_at(self, end: float) -> bool:
+        return self._at_once.is_set() or time.monotonic() >= end
+
+
+def _until_it_fails(shown: Callable[[], None]) -> Callable[[], None]:
+    failed = threading.Event()
+
+    def show() -> None:
+        try:
+            if not failed.is_set():
+                shown()
+        except Exception:
+            failed.set()
+
+    return show
+
+
+def _signals() -> list[signal.Signals]:
+    """Those that stop a crawl; a SIGHUP that was ignored from the start (nohup) stays ignored."""
+    hears_hangup = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hears_hangup else [])]

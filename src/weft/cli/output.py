@@ -1,0 +1,36 @@
+"""The one way out of a command: every line that it prints is fit for a terminal, whatever the web put into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import click
+
+from weft.cli.tables import aligned
+from weft.model.shown_text import shown_json, shown_text
+
+
+def say(line: str = "", *, err: bool = False, bold: bool = False, dim: bool = False) -> None:
+    """Print one line; a line feed within it does not make another."""
+    shown = shown_text(line)
+    click.echo(click.style(shown, bold=bold or None, dim=dim or None) if bold or dim else shown, err=err)
+
+
+def say_fact(name: str, value: object) -> None:
+    """Print a line that begins with a name in bold."""
+    click.echo(f"{click.style(shown_text(name), bold=True)} {shown_text(str(value))}")
+
+
+def say_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    for line in lines:
+        say(line, err=err)
+
+
+def say_table(header: Sequence[str], rows: Sequence[Sequence[str]], widest: int = 80) -> None:
+    for number, line in enumerate(aligned(header, rows, widest)):
+        say(line, bold=number == 0)
+
+
+def say_json(encoded: str | bytes, *, err: bool = False) -> None:
+    """Print JSON for programs; people may look at it too."""
+    click.echo(shown_json(encoded if isinstance(encoded, str) else encoded.decode()), err=err)

@@ -1,0 +1,98 @@
+"""`stop_weft`: whoever holds a lock of the home is asked to end, and nobody else is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from weft.actions import stop
+from weft.actions.stop import StopAnswer, stop_weft
+from weft.home import Home
+from weft.process_lock import LockHolder, ProcessLock, birth_of
+
+HOLDER = """
+import signal, sys, threading
+from pathlib import Path
+from weft.process_lock import ProcessLock
+lock, asked = ProcessLock.take(Path(sys.argv[1])), threading.Event()
+signal.signal(signal.SIGTERM, lambda *_: {then})
+print("ready", flush=True)
+asked.wait()
+print("asked", flush=True)
+"""
+OBEDIENT, DEAF = "asked.set()", "print('deaf', flush=True)"
+PATIENCE = 60.0
+
+
+@contextmanager
+def holding(path: Path, then: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that holds a lock."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER.format(then=then), str(path)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def test_in_a_home_that_nobody_uses_nothing_is_stopped(home: Home) -> None:
+    assert stop_weft(home) == StopAnswer(found=False, stopped=False)
+    ProcessLock.take(home.crawl_lock).release()
+    assert not stop_weft(home).found
+
+
+@pytest.mark.parametrize("name", ["crawl.lock", "store.lock"])
+def test_whoever_uses_the_home_is_asked_and_waited_for(home: Home, name: str) -> None:
+    with holding(home.path / name, OBEDIENT) as process:
+        answer = stop_weft(home)
+        assert (answer.found, answer.stopped, answer.killed, answer.pid) == (True, True, False, process.pid)
+        assert process.communicate()[0] == "asked\n"
+    assert not stop_weft(home).found
+
+
+def test_one_that_does_not_stop_in_time_is_left_and_by_force_killed(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stop, "_KILL_AFTER", 0.2)
+    with holding(home.crawl_lock, DEAF) as process:
+        answer = stop_weft(home, patience=0.2)
+        assert (answer.found, answer.stopped) == (True, False)
+        assert process.poll() is None
+        answer = stop_weft(home, PATIENCE, at_once=True)
+        assert (answer.stopped, answer.killed) == (True, True)
+
+
+def test_one_that_is_stopping_is_not_asked_a_second_time(home: Home) -> None:
+    with holding(home.crawl_lock, DEAF) as process:
+        note = msgspec.json.decode(home.crawl_lock.read_bytes(), type=LockHolder)
+        home.crawl_lock.write_bytes(msgspec.json.encode(msgspec.structs.replace(note, is_stopping=True)))
+        assert not stop_weft(home, patience=0.2).stopped
+        process.kill()
+        assert process.communicate()[0] == ""
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["in order", "by force"])
+def test_a_process_that_only_has_the_number_of_the_holder_is_left_alone(home: Home, at_once: bool) -> None:
+    with holding(home.crawl_lock, OBEDIENT) as holder, holding(home.path / "other.lock", OBEDIENT) as bystander:
+        wrong = LockHolder(pid=bystander.pid, born=birth_of(bystander.pid) - 1, command="weft crawl")
+        home.crawl_lock.write_bytes(msgspec.json.encode(wrong))
+        answer = stop_weft(home, patience=0.2, at_once=at_once)
+        assert (answer.found, answer.stopped, answer.killed) == (True, False, False)
+        assert holder.poll() is None
+        bystander.kill()
+        assert bystander.communicate()[0] == ""
