@@ -21,6 +21,12 @@ BUSY_ELSEWHERE = 5000
 """How long to wait while another URL server fetches a robots.txt that we need."""
 
 
+SLOW_ANSWER = 2000
+"""A host that has a queue and cannot use it for so long is a reason to claim links of others."""
+LOOK_AGAIN = 250
+"""How long a host waits whose domain or address has too many URLs with spiders."""
+
+
 class Frontier:
     def __init__(self, settings: UrlserverSettings, *, generation: int = 0) -> None:
         self._bound = max(settings.leftover_len, 10_000)
@@ -31,12 +37,12 @@ class Frontier:
 
     # Links come in.
 
-    @property
-    def wants_links(self) -> bool:
-        """More are wanted while a queue is empty, unless too many wait for the DNS or rest."""
+    def wants_links(self, now: int) -> bool:
+        """More are wanted while a host from elsewhere would get a queue, unless too many wait for the DNS or rest."""
         queues = self.registry.queues
         resting = len(self.registry.hosts) - queues.taken
-        return queues.has_empty and queues.arriving < self._bound and resting < self._bound
+        has_room = queues.is_room_for_others(idle_since=now - SLOW_ANSWER)
+        return has_room and queues.arriving < self._bound and resting < self._bound
 
     @property
     def is_empty(self) -> bool:
@@ -55,9 +61,7 @@ class Frontier:
     def offer(self, links: Iterable[ClaimedLink], now: int) -> None:
         for link in links:
             host = self.registry.meet(link.web_host)
-            if self.registry.queues.append(host, pack(link)):
-                self.registry.ips.count(host, 1)
-            else:
+            if not self.registry.append(host, pack(link), now):
                 self.requests.release.append(link.doc_id)
             self.registry.proceed(host, now)
 
@@ -99,7 +103,7 @@ class Frontier:
         else:
             host.address, host.expires = address.ip, address.expires
             self._obey(host, address.settings, now)
-            self._settle(host, address.ip_key)
+            self._settle(host, address.ip_key, now)
         self.registry.proceed(host, now)
 
     def _miss(self, host: Host, address: HostAddress, now: int) -> None:
@@ -130,7 +134,6 @@ class Frontier:
             return
         host, packed = self.registry.meet(link.web_host), pack(link, is_robots=True)
         if searcher is not host:
-            self.registry.unseat(searcher, now)  # or all slots might wait for a host without one
             self.registry.origins.remember(host, packed)
         self.registry.put_first(host, packed)
         self.registry.reschedule(host, now)
@@ -154,7 +157,7 @@ class Frontier:
             self.registry.release_all(host)
             self.registry.proceed(host, now)
 
-    def _settle(self, host: Host, ip_key: str) -> None:
+    def _settle(self, host: Host, ip_key: str, now: int) -> None:
         was_at = host.ip
         self.registry.ips.attach(host, ip_key)
         if was_at is not host.ip:
@@ -162,17 +165,19 @@ class Frontier:
             if was_at is not None:
                 self.registry.leave_address(was_at)
         if host.slot == ARRIVING:
-            overflow = self.registry.queues.admit(host)
-            self.registry.ips.count(host, -len(overflow))
-            self.requests.release += map(doc_id_of, overflow)
+            self.registry.admit(host, now)
 
     # URLs go out and come back.
 
     def due(self, now: int) -> Iterator[tuple[SpiderId, Fetch]]:
         """Every URL that may be sent at `now` without rudeness, and the spider to send it to."""
         registry = self.registry
+        registry.wake(now)
         while self.in_flight.has_room and (host := registry.schedule.next_host(now)) is not None:
             ip = host.ip
+            if ip is not None and not self.in_flight.has_room_for(host):
+                registry.schedule.postpone(host, ip, now + LOOK_AGAIN)
+                continue
             link = self._next_link(host, now)
             if link is not None and ip is not None:
                 yield self._send(host, ip, link, now)
@@ -189,6 +194,8 @@ class Frontier:
     def next_moment(self, *, may_send: bool) -> int | None:
         """When something is to be done if nothing happens."""
         moments = [self.registry.next_moment(), self.in_flight.next_deadline()]
+        if may_send:
+            moments.append(self.registry.next_waking())
         if may_send and self.in_flight.has_room:
             moments.append(self.registry.schedule.next_moment())
         return min((moment for moment in moments if moment is not None), default=None)
