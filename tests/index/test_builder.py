@@ -13,6 +13,7 @@ from weft.dispatcher.scope import Scope
 from weft.errors import NotKnown
 from weft.index import chunk_markers
 from weft.mgmt.values import NewLink, Result
+from weft.model.refusal import RefusalKind
 from weft.model.site import Site
 from weft.store.tables import Table
 
@@ -88,6 +89,39 @@ def test_a_redirect_removes_the_page_and_its_target_is_found_without_a_reference
     assert target is not None
     assert moved is not None
     assert (target.depth, moved.location) == (0, "com.a/new")
+
+
+def test_a_chain_of_redirects_without_end_is_cut_with_its_reason(world: World) -> None:
+    hops = SETTINGS.redirect_hops
+    for n in range(hops):
+        world.crawl(f"https://a{n % 3}.com/{n}", status=302, location=f"https://a{(n + 1) % 3}.com/{n + 1}")
+    last = world.record(f"https://a{hops % 3}.com/{hops}")
+    assert last is not None
+    assert (last.phase, last.redirects, last.depth) == ("new", hops, 0)
+    world.crawl(f"https://a{hops % 3}.com/{hops}", status=302, location="https://over.com/")
+    over = world.record("https://over.com/")
+    assert over is not None
+    assert (over.phase, over.reason) == ("hidden", f"redirects: {hops + 1} in a row, over {hops}")
+    assert world.builder.discovery.refused[RefusalKind.REDIRECTS] == 1
+
+
+def test_a_page_at_the_end_of_redirects_begins_a_new_count(world: World) -> None:
+    world.crawl("https://a.com/1", status=302, location="/2")
+    world.crawl("https://a.com/2", "<a href=/3>3</a>")
+    found = world.record("https://a.com/3")
+    assert found is not None
+    assert (found.redirects, found.depth) == (0, 1)
+
+
+def test_a_page_that_was_behind_too_many_redirects_is_opened_by_a_link_to_it(world: World) -> None:
+    for n in range(SETTINGS.redirect_hops + 1):
+        world.crawl(f"https://a.com/{n}", status=302, location=f"/{n + 1}")
+    over = f"https://a.com/{SETTINGS.redirect_hops + 1}"
+    assert world.record(over).phase == "hidden"
+    world.crawl("https://b.com/", f"<a href={over}>straight to it</a>")
+    record = world.record(over)
+    assert record is not None
+    assert (record.phase, record.reason, record.redirects, record.depth) == ("new", "", 0, 1)
 
 
 def test_a_redirect_to_the_same_uri_changes_the_url_once(world: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -62,6 +63,7 @@ class Simulation:
         self.spider_life = dict.fromkeys(range(self.spiders), 0)
         self.flights: dict[int, list[Flight]] = {spider: [] for spider in range(self.spiders)}
         self._fetched: set[int] = set()
+        self._pages: Counter[str] = Counter()
         self._ended: dict[int, list[Flight]] = {spider: [] for spider in range(self.spiders)}
         self._counter = 0
         delay_max = round(self.settings.crawl_delay_max * 1000)
@@ -110,11 +112,24 @@ class Simulation:
             moment = self._next_moment()
             assert moment is not None, "nothing is left to happen, but links have not ended"
             assert moment < until, f"links have not ended: {self.mgmt.counts()}"
-            self.clock.advance((max(moment, self.clock.now()) - self.clock.now()) / 1000)
-            while self.events and self.events[0][0] <= self.clock.now():
-                heapq.heappop(self.events)[2]()
-            if self.is_up:
-                self._turn()
+            self._advance_to(moment)
+
+    def run_for(self, milliseconds: int) -> None:
+        """So much simulated time, whether or not links are left."""
+        until = self.clock.now() + milliseconds
+        while (moment := self._next_moment()) is not None and moment < until:
+            self._advance_to(moment)
+
+    def fetched_from(self) -> Counter[str]:
+        """How many pages were asked of each host."""
+        return self._pages
+
+    def _advance_to(self, moment: int) -> None:
+        self.clock.advance((max(moment, self.clock.now()) - self.clock.now()) / 1000)
+        while self.events and self.events[0][0] <= self.clock.now():
+            heapq.heappop(self.events)[2]()
+        if self.is_up:
+            self._turn()
 
     def _has_ended(self) -> bool:
         if self.events and self.events[0][0] <= self.clock.now():
@@ -129,7 +144,7 @@ class Simulation:
         if self.is_up:
             moment = self.frontier.next_moment(may_send=True)
             moments += [] if moment is None else [max(moment, self.clock.now() + 1)]
-            moments += [self._next_claim] if self.frontier.wants_links else []
+            moments += [self._next_claim] if self.frontier.wants_links(self.clock.now()) else []
         return min(moments, default=None)
 
     def _turn(self) -> None:
@@ -152,7 +167,7 @@ class Simulation:
             self.frontier.learn(replies, now)
 
     def _claim(self, now: int) -> None:
-        if self.frontier.wants_links and now >= self._next_claim:
+        if self.frontier.wants_links(now) and now >= self._next_claim:
             replies = self.gateway.claim(self.lease, CHUNK, self.frontier.reject_list())
             self._next_claim = now + (1 if replies.links else CLAIM_EVERY)
             self.frontier.learn(replies, now)
@@ -208,6 +223,7 @@ class Simulation:
         if not is_robots:
             self.refetches += fetch.doc_id in self._fetched
             self._fetched.add(fetch.doc_id)
+            self._pages[parts.netloc] += 1
         its_own = f"{parts.scheme}://{parts.netloc}"
         is_allowed = self.web.is_allowed(fetch.url)
         self.checker.start(Request(parts.netloc, fetch.ip, its_own, is_robots, is_hop, is_allowed), now)

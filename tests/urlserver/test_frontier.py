@@ -43,11 +43,11 @@ def test_what_fits_nowhere_is_given_back():
 
 def test_more_is_wanted_while_a_queue_is_empty():
     web = Driven(queue_count=2)
-    assert web.frontier.wants_links
+    assert web.frontier.wants_links(web.now)
     web.host("a.com")
-    assert web.frontier.wants_links
-    web.host("b.com")
-    assert not web.frontier.wants_links
+    assert web.frontier.wants_links(web.now)
+    web.host("b.com", ip="192.0.2.2")
+    assert not web.frontier.wants_links(web.now)
 
 
 def test_a_full_host_is_rejected_until_its_queue_is_half_empty():

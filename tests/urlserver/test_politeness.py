@@ -213,12 +213,14 @@ def test_a_slow_host_lets_another_one_have_its_queue():
     web = Driven(queue_count=1, slot_patience=5)
     web.host("slow.com", robots=known("User-agent: *\nCrawl-delay: 10"))
     web.host("other.com", pages=1, ip="192.0.2.2")
-    (first,) = web.after(10)
-    web.done(first)
-    (second,) = web.due()
+    (second,) = web.after(1)
     assert second.url == "https://other.com/0"
+    (first,) = web.after(9)
+    assert first.url == "https://slow.com/0"
+    web.done(first)
     web.done(second)
-    assert [fetch.url for fetch in web.after(10)] == ["https://slow.com/1"], "its clock went on"
+    assert web.after(9.999) == []
+    assert [fetch.url for fetch in web.after(0.001)] == ["https://slow.com/1"], "its clock went on"
 
 
 def test_a_clock_outlives_the_queue():

@@ -8,9 +8,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from weft.mgmt.values import ClaimedLink, DocId
 from weft.urlserver.hosts import ARRIVING, UNSEATED, Host
 from weft.urlserver.packed_link import PackedLink, doc_id_of, pack
-from weft.urlserver.queues import Queues
+from weft.urlserver.queues import SHARE, Queues
 
-NAMES = [f"h{number}.example" for number in range(6)]
+NAMES = ["a.example", "b.example", "c.example", *(f"h{number}.wild.example" for number in range(4))]
 names = st.sampled_from(NAMES)
 
 
@@ -34,11 +34,39 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(name=names)
     def append(self, name: str) -> None:
         link = self.new_link(name)
+        self.line_up(name)
         if self.queues.append(self.hosts[name], link):
             self.expected[name].append(self.given)
         else:
             assert self.queues.leftovers >= self.queues.leftover_len, "refused although there is room"
             self.gone.append(self.given)
+
+    def line_up(self, name: str) -> None:
+        host = self.hosts[name]
+        if host.slot == UNSEATED and host not in self.queues.line:
+            had_empty, idle = self.queues.has_empty, list(self.queues.idle)
+            loser = self.queues.line_up(host)
+            if loser is not None:
+                assert not had_empty
+                assert loser is idle[0] if idle else loser.domain == "wild.example"
+                self.extra += len(loser.links)
+
+    @rule(name=names)
+    def seek_a_slot(self, name: str) -> None:
+        if self.hosts[name].links:
+            self.line_up(name)
+
+    @rule(name=names)
+    def become_idle(self, name: str) -> None:
+        host = self.hosts[name]
+        if host.slot >= 0:
+            successor = self.queues.set_idle(host, 0)
+            assert (host.slot == UNSEATED) == (successor is not None)
+            self.extra += len(host.links)
+
+    @rule(name=names)
+    def become_busy(self, name: str) -> None:
+        self.queues.set_busy(self.hosts[name])
 
     @rule(name=names)
     def put_first(self, name: str) -> None:
@@ -50,7 +78,9 @@ class QueueMachine(RuleBasedStateMachine):
     def admit(self, name: str) -> None:
         host = self.hosts[name]
         if host.slot == ARRIVING:
-            overflow = [doc_id_of(link) for link in self.queues.admit(host)]
+            self.queues.admit(host)
+            self.line_up(name)
+            overflow = [doc_id_of(link) for link in self.queues.overflow(host)]
             kept = len(self.expected[name]) - len(overflow)
             assert overflow == self.expected[name][kept:], "the last that came are the first to go"
             del self.expected[name][kept:]
@@ -67,12 +97,10 @@ class QueueMachine(RuleBasedStateMachine):
     def unseat(self, name: str) -> None:
         host = self.hosts[name]
         if host.slot >= 0:
-            was_first = next(iter(self.queues.slotless), None)
+            waited = len(self.queues.line)
             successor = self.queues.unseat(host)
-            assert (successor.name if successor else None) == was_first, "who has waited longest is next"
+            assert (successor is not None) == (waited > 0)
             self.extra += len(host.links)
-            if host.links:
-                self.queues.line_up(host)
 
     @rule(name=names)
     def clear(self, name: str) -> None:
@@ -112,10 +140,19 @@ class QueueMachine(RuleBasedStateMachine):
 
     @invariant()
     @precondition(lambda self: hasattr(self, "queues"))
-    def nobody_waits_while_a_queue_is_empty(self) -> None:
-        assert not self.queues.slotless or not self.queues.has_empty
-        waiting = {name for name, host in self.hosts.items() if host.slot == UNSEATED and host.links}
-        assert waiting == set(self.queues.slotless)
+    def nobody_waits_while_a_queue_is_empty_or_idle(self) -> None:
+        queues = self.queues
+        assert not len(queues.line) or not (queues.has_empty or queues.idle)
+        without_slot = {name for name, host in self.hosts.items() if host.slot == UNSEATED and host.links}
+        assert without_slot == set(queues.slotless)
+        assert all(host.slot >= 0 for host in queues.idle)
+
+    @invariant()
+    @precondition(lambda self: hasattr(self, "queues"))
+    def a_domain_has_more_than_its_share_only_while_no_other_waits(self) -> None:
+        seated = sum(host.slot >= 0 and host.domain == "wild.example" for host in self.hosts.values())
+        others = [self.hosts[name] in self.queues.line for name in NAMES if not name.endswith(".wild.example")]
+        assert seated <= max(1, self.queues.count // SHARE) or not any(others)
 
 
 TestQueues = QueueMachine.TestCase

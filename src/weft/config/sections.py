@@ -341,6 +341,9 @@ class DispatcherSettings:
     session_hops: int = key(
         3, "After this many hops, a link that changes the session id in the path is a trap.", Between(0, 1000), "hops"
     )
+    redirect_hops: int = key(
+        10, "How many redirects in a row are followed; a redirect is no step away from a seed.", Between(0, 100), "hops"
+    )
     sitemap_nesting: int = key(
         2, "How many sitemap indexes, one inside another, are followed.", Between(0, 100), "indexes"
     )

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import LinkRecord
 from weft.dispatcher.link_round import LinkRound
-from weft.dispatcher.parameters.hidden_links import come_closer, hidden, stand_in
+from weft.dispatcher.parameters.hidden_links import REFUSED_BY_THE_WAY, come_closer, hidden, stand_in
 from weft.dispatcher.parameters.parameter_round import ParameterRound
 from weft.dispatcher.parameters.reduction import is_sampled
 from weft.dispatcher.scope import Scope
@@ -37,6 +37,7 @@ class DiscoveredLink(NamedTuple):
     source: str
     references: int = 0
     nesting: int = 0
+    redirects: int = 0
 
     @property
     def page(self) -> PageUrl:
@@ -88,7 +89,8 @@ class Discovery:
         stand_ins: list[DiscoveredLink] = []
         for (link, site), host, record in zip(wanted.items(), hosts, records, strict=True):
             if record is not None:
-                come_closer(links, (link.domain, link.uri), record, link.depth, link.source)
+                if not _redirect_refusal(link, self._settings):
+                    come_closer(links, (link.domain, link.uri), record, link)
                 self._to_recount[link.domain, link.uri] = None
             elif works[link.domain].links + added[link.domain] >= self._settings.domain_links:
                 self.refused[RefusalKind.LINKS_OF_A_DOMAIN] += 1
@@ -100,8 +102,13 @@ class Discovery:
             else:
                 added[link.domain] += 1
                 links.put(link.domain, link.uri, self._record(scope, link, site, now, rules, stand_ins))
-        self._seen.add(link.uri for link in wanted)
+        self._see(links, places)
         return added.total(), stand_ins
+
+    def _see(self, links: LinkRound, places: list[tuple[bytes, bytes]]) -> None:
+        """Remember links, except those that another way may open: they must be noticed when they are found again."""
+        records = zip(places, links.read(places), strict=True)
+        self._seen.add(uri for (_, uri), record in records if not (record and record.refused_as in REFUSED_BY_THE_WAY))
 
     def forget(self) -> None:
         """A round was not written: nothing of it is known."""
@@ -122,7 +129,7 @@ class Discovery:
             known = nearest.setdefault(uri, link)
             if known is not link:
                 times[uri] += 1
-                if link.depth < known.depth:
+                if (link.depth, link.redirects) < (known.depth, known.redirects):
                     nearest[uri] = link
         for uri, more in times.items():
             nearest[uri] = nearest[uri]._replace(references=max(nearest[uri].references, more + 1))
@@ -147,7 +154,7 @@ class Discovery:
         stand_ins: list[DiscoveredLink],
     ) -> LinkRecord:
         page = link.page
-        refusal = scope.refusal(site, page, link.depth) or _trap_of(link, now, self._settings)
+        refusal = scope.refusal(site, page, link.depth) or _refusal_by_the_way(link, now, self._settings)
         record = LinkRecord(
             url=link.url,
             discovered=now,
@@ -155,6 +162,7 @@ class Discovery:
             source=link.source,
             references=link.references,
             nesting=link.nesting,
+            redirects=link.redirects,
         )
         if refusal is not None:
             self.refused[refusal.kind] += 1
@@ -169,7 +177,18 @@ class Discovery:
 
 def refusal_of(scope: Scope, link: DiscoveredLink, now: int, settings: DispatcherSettings) -> Refusal | None:
     """Why a link is not crawled though it may be known; None if it is crawled."""
-    return scope.judge(link.page, link.depth).refusal or _trap_of(link, now, settings)
+    return scope.judge(link.page, link.depth).refusal or _refusal_by_the_way(link, now, settings)
+
+
+def _refusal_by_the_way(link: DiscoveredLink, now: int, settings: DispatcherSettings) -> Refusal | None:
+    return _redirect_refusal(link, settings) or _trap_of(link, now, settings)
+
+
+def _redirect_refusal(link: DiscoveredLink, settings: DispatcherSettings) -> Refusal | None:
+    """A redirect is no step away from a seed, so a chain of them would never end by its depth."""
+    if link.redirects <= settings.redirect_hops:
+        return None
+    return Refusal(RefusalKind.REDIRECTS, f"{link.redirects} in a row, over {settings.redirect_hops}")
 
 
 def _trap_of(link: DiscoveredLink, now: int, settings: DispatcherSettings) -> Refusal | None:

@@ -57,6 +57,8 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     discovered: int = 0
     depth: int = 0
     """Hops from a URL that was added."""
+    redirects: int = 0
+    """How many redirects in a row led to it."""
     source: str = ""
     """The uri of the page that it was first found on; empty if it was added."""
     references: int = 0

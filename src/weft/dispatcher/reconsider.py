@@ -99,7 +99,7 @@ class Reconsideration:
         record = self._links.read([(domain, uri)])[0]
         if record is None or record.phase is not LinkPhase.HIDDEN:
             return
-        link = DiscoveredLink(domain, uri, record.url, record.depth, record.source)
+        link = DiscoveredLink(domain, uri, record.url, record.depth, record.source, redirects=record.redirects)
         refusal = refusal_of(self._scope, link, self._now, self._settings) or self._budget_refusal(link, record)
         if refusal is None:
             self._links.put(domain, uri, record.reopen(self._now))
@@ -115,7 +115,8 @@ class Reconsideration:
         target = Uri(record.location)
         scheme = record.url.partition(":")[0]
         domain = reversed_domain(domain_of(target)).encode()
-        link = DiscoveredLink(domain, target.encode(), url_of(target, scheme), record.depth, uri.decode())
+        url, redirects = url_of(target, scheme), record.redirects + 1
+        link = DiscoveredLink(domain, target.encode(), url, record.depth, uri.decode(), redirects=redirects)
         if self._scope.site_of(link.page) is not None:
             self._found.append(link)
 

@@ -259,14 +259,18 @@ class Builder:
         return found
 
     def _found(self, link: BuildLink, read: ReadFetch, record: LinkRecord) -> list[DiscoveredLink]:
-        # A redirect leads to the same page by another name: it is no further away.
-        depth = record.depth + (read.fetched.kind is not FetchKind.MOVED)
+        # A redirect leads to the same page by another name: it is no further away, but such steps are counted.
+        is_moved = read.fetched.kind is FetchKind.MOVED
+        depth, redirects = (record.depth, record.redirects + 1) if is_moved else (record.depth + 1, 0)
         follow = read.follow
         nesting = record.nesting + 1 if read.is_index else 0
         if nesting > self._settings.sitemap_nesting:
             self.discovery.refused[RefusalKind.NESTED_SITEMAPS] += len(follow)
             follow = []
-        return [DiscoveredLink(each.domain, each.uri, each.url, depth, link.uri, nesting=nesting) for each in follow]
+        return [
+            DiscoveredLink(each.domain, each.uri, each.url, depth, link.uri, nesting=nesting, redirects=redirects)
+            for each in follow
+        ]
 
     def _still_there(self, links: list[BuildLink], reads: list[ReadFetch]) -> list[LoadedPage]:
         """Pages that have not changed, according to the server: their content stays, their version moves forward."""

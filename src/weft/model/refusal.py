@@ -29,6 +29,7 @@ class RefusalKind(StrEnum):
     DEPTH = "depth", True
     PATTERN = "pattern", True
     BUDGET = "budget", True
+    REDIRECTS = "redirects", True
 
     # URLs that look like one of endlessly many.
     LONG_PATH = "trap: long path", True

@@ -27,6 +27,10 @@ MOST_JUDGED = 128
 """Links of all hosts that are refused before due() ends, so that spiders and timers have theirs."""
 JUST_LOCATED = 30_000
 """For so long after a look-up one request may be made, even if the DNS allows nobody to keep the address."""
+SLOW_ANSWER = 2000
+"""A host that has a queue and cannot use it for so long is a reason to claim links of others."""
+LOOK_AGAIN = 250
+"""How long a host waits whose domain or address has too many URLs with spiders."""
 
 
 class Frontier:
@@ -41,12 +45,12 @@ class Frontier:
 
     # Links come in.
 
-    @property
-    def wants_links(self) -> bool:
-        """More are wanted while a queue is empty, unless too many wait for the DNS or rest."""
+    def wants_links(self, now: int) -> bool:
+        """More are wanted while a host from elsewhere would get a queue, unless too many wait for the DNS or rest."""
         queues = self.registry.queues
         resting = len(self.registry.hosts) - queues.taken
-        return queues.has_empty and queues.arriving < self._bound and resting < self._bound
+        has_room = queues.is_room_for_others(idle_since=now - SLOW_ANSWER)
+        return has_room and queues.arriving < self._bound and resting < self._bound
 
     @property
     def is_empty(self) -> bool:
@@ -65,9 +69,7 @@ class Frontier:
     def offer(self, links: Iterable[ClaimedLink], now: int) -> None:
         for link in links:
             host = self.registry.meet(link.web_host)
-            if self.registry.queues.append(host, pack(link)):
-                self.registry.ips.count(host, 1)
-            else:
+            if not self.registry.append(host, pack(link), now):
                 self.requests.release.append(link.doc_id)
             self.registry.proceed(host, now)
 
@@ -110,7 +112,7 @@ class Frontier:
             host.address, host.expires = address.ip, address.expires
             host.just_located_until = now + JUST_LOCATED
             self._obey(host, address.settings, now)
-            self._settle(host, address.ip_key)
+            self._settle(host, address.ip_key, now)
         self.registry.proceed(host, now)
 
     def _miss(self, host: Host, address: HostAddress, now: int) -> None:
@@ -141,7 +143,6 @@ class Frontier:
             return
         host, packed = self.registry.meet(link.web_host), pack(link, is_robots=True)
         if searcher is not host:
-            self.registry.unseat(searcher, now)  # or all slots might wait for a host without one
             self.registry.origins.remember(host, packed)
         self.registry.put_first(host, packed)
         self.registry.reschedule(host, now)
@@ -165,7 +166,7 @@ class Frontier:
             self.registry.release_all(host)
             self.registry.proceed(host, now)
 
-    def _settle(self, host: Host, ip_key: str) -> None:
+    def _settle(self, host: Host, ip_key: str, now: int) -> None:
         was_at = host.ip
         self.registry.ips.attach(host, ip_key)
         if was_at is not host.ip:
@@ -173,9 +174,7 @@ class Frontier:
             if was_at is not None:
                 self.registry.leave_address(was_at)
         if host.slot == ARRIVING:
-            overflow = self.registry.queues.admit(host)
-            self.registry.ips.count(host, -len(overflow))
-            self.requests.release += map(doc_id_of, overflow)
+            self.registry.admit(host, now)
 
     # URLs go out and come back.
 
@@ -185,8 +184,12 @@ class Frontier:
         It may end before all hosts had their turn: next_moment() then says that there is more to do at once.
         """
         registry, self._refused = self.registry, 0
+        registry.wake(now)
         while self._may_go_on and (host := registry.schedule.next_host(now)) is not None:
             ip = host.ip
+            if ip is not None and not self.in_flight.has_room_for(host):
+                registry.schedule.postpone(host, ip, now + LOOK_AGAIN)
+                continue
             link = self._next_link(host, now)
             if link is not None and ip is not None:
                 yield self._send(host, ip, link, now)
@@ -203,6 +206,8 @@ class Frontier:
     def next_moment(self, *, may_send: bool) -> int | None:
         """When something is to be done if nothing happens."""
         moments = [self.registry.next_moment(), self.in_flight.next_deadline()]
+        if may_send:
+            moments.append(self.registry.next_waking())
         if may_send and self.in_flight.has_room:
             moments.append(self.registry.schedule.next_moment())
         return min((moment for moment in moments if moment is not None), default=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
+from weft.model.host import domain_of_host
 from weft.model.site import NO_SETTINGS, SiteSettings
 from weft.urlserver.packed_link import PackedLink
 
@@ -47,6 +48,7 @@ class Host:
         "address",
         "crawl_delay",
         "delay",
+        "domain",
         "due",
         "expires",
         "failures",
@@ -66,6 +68,9 @@ class Host:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        domain = domain_of_host(name)
+        self.domain = name if domain == name else domain
+        """Its registrable domain."""
         self.slot = ARRIVING
         self.links: list[PackedLink] = []
         self.active = 0
@@ -89,7 +94,7 @@ class Host:
         """The end of its Retry-After or back-off."""
         self.failures = 0
         self.due = 0
-        """The moment under which it waits with its address; 0: it does not."""
+        """The moment under which it waits with its address, or until which it needs no slot; 0: neither."""
 
     def obey_crawl_delay(self, delay: int) -> None:
         self.crawl_delay = delay

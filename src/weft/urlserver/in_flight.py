@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from typing import NewType
+from zlib import crc32
 
 from weft.mgmt.values import DocId, LinkState, Outcome
 from weft.urlserver.hosts import Host, Ip
@@ -47,6 +48,7 @@ class InFlight:
         self._all: OrderedDict[TransId, SentUrl] = OrderedDict()
         """The one whose last reply is oldest first."""
         self._by_spider: dict[SpiderId, dict[TransId, SentUrl]] = {}
+        self._by_domain: dict[str, int] = {}
         self._connected: list[SpiderId] = []
         self._room = 0
         self._allowed = sys.maxsize
@@ -62,6 +64,14 @@ class InFlight:
     def allow(self, count: int = sys.maxsize) -> None:
         """No more than so many may be sent from now on."""
         self._allowed = count
+
+    def has_room_for(self, host: Host) -> bool:
+        """Whether the host's domain and its address have no more URLs in flight than there is room for others.
+
+        So one domain gets half of the room at most, several share it, and a new one always finds some.
+        """
+        at_address = 0 if host.ip is None else host.ip.active
+        return max(at_address, self._by_domain.get(host.domain, 0)) <= self._room
 
     def connect(self, spider: SpiderId) -> None:
         self._by_spider.setdefault(spider, {})
@@ -79,9 +89,9 @@ class InFlight:
         Only while there is room.
         """
         spiders = self._connected
-        usual = spiders[host.slot % len(spiders)]
         if len(spiders) == 1:
-            return usual
+            return spiders[0]
+        usual = spiders[crc32(host.name.encode()) % len(spiders)]
         load = len(self._by_spider[usual])
         least = min(spiders, key=lambda spider: len(self._by_spider[spider]))
         is_busier = load >= self._most or load > 2 * len(self._by_spider[least]) + 8
@@ -91,6 +101,7 @@ class InFlight:
         self._generation += 1
         sent.trans_id = make_trans_id(Slots(sent.host.slot, sent.place, self._generation))
         self._all[sent.trans_id] = self._by_spider[sent.spider][sent.trans_id] = sent
+        self._by_domain[sent.host.domain] = self._by_domain.get(sent.host.domain, 0) + 1
         self._room -= 1
         self._allowed -= 1
         return sent.trans_id
@@ -119,6 +130,7 @@ class InFlight:
         sent = self._all.pop(trans_id, None)
         if sent is not None:
             del self._by_spider[sent.spider][trans_id]
+            self._count_one_less(sent.host.domain)
             self._room += sent.spider in self._connected
         return sent
 
@@ -153,6 +165,11 @@ class InFlight:
     def next_deadline(self) -> int | None:
         first = next(iter(self._all.values()), None)
         return None if first is None else first.last_reply + self.timeout
+
+    def _count_one_less(self, domain: str) -> None:
+        left = self._by_domain.pop(domain) - 1
+        if left:
+            self._by_domain[domain] = left
 
     def _measure(self) -> None:
         self._room = sum(self._most - len(self._by_spider[spider]) for spider in self._connected)

@@ -97,7 +97,7 @@ class Refill:
         session.learn(replies)
 
     def _wants_links(self) -> bool:
-        return self._has_spider() and self._session.frontier.wants_links and self._session.may_send
+        return self._has_spider() and self._session.frontier.wants_links(self._session.now) and self._session.may_send
 
     async def _claim(self) -> bool:
         session, resources = self._session, self._session.resources

@@ -25,6 +25,8 @@ class Registry:
         self.hosts: dict[str, Host] = {}
         self.backing_off: set[str] = set()
         self._forgetting: TimerWheel[Host | Ip] = TimerWheel()
+        self._parked: TimerWheel[Host] = TimerWheel()
+        """Hosts without a slot that need none before they may be asked."""
 
     def meet(self, name: str) -> Host:
         """The host of this name; of a new one the address is wanted first."""
@@ -33,6 +35,21 @@ class Registry:
             host = self.hosts[name] = Host(name)
             self.requests.resolve.append(name)
         return host
+
+    def append(self, host: Host, link: PackedLink, now: int) -> bool:
+        """Put a link behind the host's others; False: it fits nowhere and must be given back."""
+        if host.slot == UNSEATED and not host.links:
+            self._seek_slot(host, now)  # before: with a slot it has room
+        if not self.queues.append(host, link):
+            return False
+        self.ips.count(host, 1)
+        return True
+
+    def admit(self, host: Host, now: int) -> None:
+        """The address of an arriving host is known: it gets a slot or waits for one."""
+        self.queues.admit(host)
+        self.proceed(host, now)
+        self._trim(host)
 
     def put_first(self, host: Host, link: PackedLink) -> None:
         self.queues.put_first(host, link)
@@ -44,36 +61,26 @@ class Registry:
 
     def proceed(self, host: Host, now: int) -> None:
         """Let the host wait for its next turn, or rest when nothing is left."""
-        if not host.links:
-            if not host.active and not host.needs:
-                self._rest(host, now)
-            return
-        if not self._knows_enough(host):
-            return
-        if host.slot == UNSEATED and host.name not in self.queues.slotless:
-            self.queues.line_up(host)
-        if host.slot >= 0 and not host.due and self.politeness.has_place(host):
-            self.schedule.enter(host)
+        if not (host.links or host.active or host.needs):
+            self._rest(host, now)
+        elif self._may_be_asked(host):
+            self._await_turn(host, now)
+        elif host.slot >= 0:
+            self._yield_slot(host, now)
+        else:
+            self.queues.line.discard(host)
 
     def reschedule(self, host: Host, now: int) -> None:
         """The host's next start may have changed."""
         self.schedule.leave(host)
         self.proceed(host, now)
 
-    def step_back(self, host: Host, now: int) -> None:
-        """A host that must wait long lets another one have its slot, if one waits for it."""
-        if not self.queues.slotless or host.slot < 0 or not host.links or host.active:
-            return
-        if self.politeness.next_start(host) - now > self.politeness.patience:
-            self.unseat(host, now)
-
-    def unseat(self, host: Host, now: int) -> None:
-        """Give the host's slot to the one that has waited longest."""
-        if host.slot >= 0:
-            self.schedule.leave(host)
-            successor = self.queues.unseat(host)
-            if successor is not None:
-                self.proceed(successor, now)
+    def wake(self, now: int) -> None:
+        """Let hosts line up for a slot that may be asked from now on."""
+        while (host := self._parked.take(now)) is not None:
+            if host.slot == UNSEATED and 0 < host.due <= now:
+                host.due = 0
+                self.proceed(host, now)
 
     def back_off(self, host: Host, now: int, retry_after: int = 0) -> None:
         """Leave the host alone for a while, here and wherever its links are claimed."""
@@ -117,18 +124,70 @@ class Registry:
     def next_moment(self) -> int | None:
         return self._forgetting.next_moment()
 
+    def next_waking(self) -> int | None:
+        return self._parked.next_moment()
+
     def _clear(self, host: Host) -> list[PackedLink]:
         self.ips.count(host, -len(host.links))
         self.schedule.leave(host)
         return self.queues.clear(host)
 
-    def _knows_enough(self, host: Host) -> bool:
-        """Tell whether the host's first link may be sent; a robots.txt may be while the host's own is not known."""
+    def _may_be_asked(self, host: Host) -> bool:
+        """Tell whether only its clock keeps the host waiting; a robots.txt may go before the host's own is known."""
+        if not host.links or not self.politeness.has_place(host):
+            return False
         return not host.needs or (host.needs == NEEDS_ROBOTS and is_robots(host.links[0]))
+
+    def _await_turn(self, host: Host, now: int) -> None:
+        if host.slot < 0:
+            self._seek_slot(host, now)
+        elif self.politeness.next_start(host) - now > self.politeness.patience:
+            self._yield_slot(host, now)
+        else:
+            self.queues.set_busy(host)
+        if host.slot >= 0 and not host.due:
+            self.schedule.enter(host)
+
+    def _seek_slot(self, host: Host, now: int) -> None:
+        """Let a host have a slot or line up for one; before it may be asked it takes only an empty one."""
+        start = self.politeness.next_start(host)
+        if host.slot != UNSEATED or host in self.queues.line:
+            return
+        if start > now and not self.queues.has_empty:
+            if host.due != start:
+                host.due = start
+                self._parked.add(start, host)
+            return
+        host.due = 0
+        loser = self.queues.line_up(host)
+        if loser is not None:
+            self._go_on_without_slot(loser, now)
+
+    def _yield_slot(self, host: Host, now: int) -> None:
+        """Nothing can be sent to the host now: another one may have its slot."""
+        successor = self.queues.set_idle(host, now)
+        if successor is not None:
+            self._go_on_without_slot(host, now)
+            self.proceed(successor, now)
+
+    def _go_on_without_slot(self, host: Host, now: int) -> None:
+        self.schedule.leave(host)
+        self._trim(host)
+        self.proceed(host, now)
+
+    def _trim(self, host: Host) -> None:
+        """Give the host's last links back if too many are left over."""
+        overflow = self.queues.overflow(host)
+        self.ips.count(host, -len(overflow))
+        self.requests.release += map(doc_id_of, overflow)
 
     def _rest(self, host: Host, now: int) -> None:
         """Nothing waits: the slot is another's, the clock is kept until it does not matter any more."""
-        self.unseat(host, now)
+        if host.slot >= 0:
+            self.schedule.leave(host)
+            successor = self.queues.unseat(host)
+            if successor is not None:
+                self.proceed(successor, now)
         moment = max(self.politeness.next_start(host), host.ip.next_start if host.ip else 0)
         # Who failed is remembered for as long again, so that the next failure is not the first.
         self._forgetting.add(moment + (moment - now if host.failures else 0), host)

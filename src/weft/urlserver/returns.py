@@ -85,7 +85,6 @@ class Returns:
         self._registry.politeness.end(sent.host, sent.ip, sent.place, now)
 
     def _proceed(self, sent: SentUrl, now: int) -> None:
-        self._registry.step_back(sent.host, now)
         self._registry.proceed(sent.host, now)
         self._registry.schedule.plan(sent.ip)
 

@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 _SLOT_BITS = 24
 _SLOT = (1 << _SLOT_BITS) - 1
+_FEW = 64
+"""So many entries that do not count any more are worth no work."""
 
 
 class TimerWheel(Generic[T]):
@@ -63,8 +65,14 @@ class Schedule:
         ip = host.ip
         if ip is None:
             raise ValueError(f"{host.name} has no address")
-        host.due = self._politeness.next_start(host)
-        heappush(ip.waiting, host.due << _SLOT_BITS | host.slot)
+        self.postpone(host, ip, self._politeness.next_start(host))
+
+    def postpone(self, host: Host, ip: Ip, moment: int) -> None:
+        """Let a host with a slot wait until a moment that is not before its next start."""
+        host.due = moment
+        heappush(ip.waiting, moment << _SLOT_BITS | host.slot)
+        if len(ip.waiting) > 2 * len(ip.hosts) + _FEW:
+            self._tidy(ip)
         self.plan(ip)
 
     def leave(self, host: Host) -> None:
@@ -96,14 +104,22 @@ class Schedule:
     def next_moment(self) -> int | None:
         return self._wheel.next_moment()
 
+    def _tidy(self, ip: Ip) -> None:
+        """Drop entries of hosts that left their slot or wait for another moment."""
+        ip.waiting = sorted({entry for entry in ip.waiting if self._host_of(entry, ip) is not None})
+
+    def _host_of(self, entry: int, ip: Ip) -> Host | None:
+        """The host that waits under this entry; None: it does not any more."""
+        host = self._slots[entry & _SLOT]
+        return host if host is not None and host.due == entry >> _SLOT_BITS and host.ip is ip else None
+
     def _ready(self, ip: Ip, now: int) -> Host | None:
         if ip.next_start > now:
             return None
         waiting = ip.waiting
         while waiting and waiting[0] >> _SLOT_BITS <= now:
-            entry = heappop(waiting)
-            host = self._slots[entry & _SLOT]
-            if host is not None and host.due == entry >> _SLOT_BITS and host.ip is ip:
+            host = self._host_of(heappop(waiting), ip)
+            if host is not None:
                 host.due = 0
                 return host
         return None

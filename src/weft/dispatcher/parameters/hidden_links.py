@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -24,6 +24,21 @@ from weft.store.tables import Table
 LOOKED_AT: Final = 2000
 """Links that one step reconsiders."""
 _SWEEPS: Final = 16
+
+
+REFUSED_BY_THE_WAY: Final = frozenset({RefusalKind.DEPTH, RefusalKind.REDIRECTS})
+"""Refusals of the way that led to a link: a shorter one may open it."""
+
+
+class Way(Protocol):
+    """How a link was reached: a record or a link that was found."""
+
+    @property
+    def depth(self) -> int: ...
+    @property
+    def redirects(self) -> int: ...
+    @property
+    def source(self) -> str: ...
 
 
 class Swept(NamedTuple):
@@ -49,18 +64,22 @@ def make_known(links: LinkRound, domain: bytes, reduced: Reduced, like: LinkReco
     place = domain, reduced.page.uri.encode()
     known = links.read([place])[0]
     if known is None:
-        about = {name: getattr(like, name) for name in ("discovered", "depth", "source", "references")}
+        about = {name: getattr(like, name) for name in ("discovered", "depth", "redirects", "source", "references")}
         links.put(*place, LinkRecord(url=reduced.page.url, **about))
     else:
-        come_closer(links, place, known, like.depth, like.source)
+        come_closer(links, place, known, like)
 
 
-def come_closer(links: LinkRound, place: tuple[bytes, bytes], record: LinkRecord, depth: int, source: str) -> None:
-    """Move a waiting link forward if a shorter way to it was found."""
-    if depth < record.depth and record.phase in (LinkPhase.NEW, LinkPhase.HIDDEN):
-        closer = msgspec.structs.replace(record, depth=depth, source=source)
-        is_too_deep = record.refused_as is RefusalKind.DEPTH
-        links.put(*place, msgspec.structs.replace(closer, phase=LinkPhase.NEW, reason="") if is_too_deep else closer)
+def come_closer(links: LinkRound, place: tuple[bytes, bytes], record: LinkRecord, way: Way) -> None:
+    """Move a waiting link forward if a shorter way to it was found; a straighter one opens a chain of redirects."""
+    if record.phase not in (LinkPhase.NEW, LinkPhase.HIDDEN):
+        return
+    refused_as = record.refused_as
+    is_straighter = refused_as is RefusalKind.REDIRECTS and way.redirects < record.redirects
+    if way.depth < record.depth or is_straighter:
+        closer = msgspec.structs.replace(record, depth=way.depth, redirects=way.redirects, source=way.source)
+        is_opened = refused_as in REFUSED_BY_THE_WAY
+        links.put(*place, msgspec.structs.replace(closer, phase=LinkPhase.NEW, reason="") if is_opened else closer)
 
 
 def sweep(reader: Reader, links: LinkRound, rules: ParameterRound, scope: Scope, now: int) -> Swept:

@@ -101,8 +101,10 @@ def waits_for(frontier: Frontier, host: Host, now: int) -> tuple[str, int | None
     registry = frontier.registry
     if host.slot == ARRIVING or host.needs & NEEDS_ADDRESS:
         return "its address", None
-    if host.slot == UNSEATED:
-        return ("a free queue", None) if host.links else _rests_until(frontier, host, now)
+    if host in registry.queues.line:
+        return "a free queue", None
+    if host.slot == UNSEATED and not host.links and not host.active:
+        return _rests_until(frontier, host, now)
     if host.needs:
         return "robots.txt", None
     if not host.links or not registry.politeness.has_place(host):
