@@ -38,12 +38,12 @@ def test_links_that_were_under_way_wait_again_and_numbers_of_chunks_may_come_aga
     world: World, tmp_path: Path
 ) -> None:
     chunk = ChunkId(1)
-    assert chunk_markers.is_marked(world.store, chunk)
+    assert chunk_markers.read_markers(world.store, [chunk]) == [chunk_markers.ALL_IN]
     assert phases(world) == {LinkPhase.GIVEN}
     done = restore(Settings(), Home(tmp_path), world.store, without_copy=True)
     assert (done.copy, done.aside, done.links) == (None, None, 2)
     assert phases(world) == {LinkPhase.NEW}
-    assert not chunk_markers.is_marked(world.store, chunk)
+    assert chunk_markers.read_markers(world.store, [chunk]) == [None]
     assert world.dispatcher.outstanding() == 0
     assert world.dispatcher.step(world.scope, 100).given == 2
 

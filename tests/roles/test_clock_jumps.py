@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from support.built_world import RULES, LocalReading
 from support.jumping_clock import JumpingClock
 from support.raw_spider import RawSpider, all_ended, links, quick_settings, running, until
 from support.running_spider import Links, running_spider
 from support.webservers import web_server
 from weft.clock import MonotonicClock
 from weft.config import Settings
+from weft.index.fetch_reader_pool import ReaderSettings
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import LinkState, NodeState, NodeType
 from weft.store.memory import MemoryStore
@@ -81,5 +83,6 @@ def test_a_spider_fetches_and_reports_whatever_happens_to_the_clock(tmp_path: Pa
 def test_an_index_process_measures_its_waits_by_a_clock_that_nobody_sets(tmp_path: Path) -> None:
     from weft.cli.run_index import make_resources
 
-    resources = make_resources(Settings(), MemoryMgmt(), MemoryStore(), lambda links: [], JumpingClock(), tmp_path)
+    reading = LocalReading(ReaderSettings.from_settings(Settings(), RULES, tmp_path).reader())
+    resources = make_resources(Settings(), MemoryMgmt(), MemoryStore(), reading, JumpingClock(), tmp_path)
     assert isinstance(resources.clock, MonotonicClock)
