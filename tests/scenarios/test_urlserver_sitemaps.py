@@ -63,7 +63,7 @@ def test_a_page_that_only_a_sitemap_names_is_found_and_explained(served: Served,
     assert why(tmp_path, sitemap)["sitemap_of"] == origin(served)
     told = weft("why", sitemap, "--home", "home", cwd=tmp_path).stdout
     assert f"sitemap: listed in the robots.txt of {origin(served)}" in told
-    assert "was found in robots.txt" in told
+    assert "found in robots.txt" in told
     assert "no URL server is running" in told
 
 
