@@ -81,9 +81,9 @@ class WildcardRules:
                 while number:
                     if self._hashes[number] == hashed:
                         found.append(number - 1)
+                        if len(found) > steps.left:
+                            raise TooManySteps
                     number = self._next[number]
-                if len(found) > steps.left:
-                    raise TooManySteps
         steps.spend(len(found))
         return sorted(found)
 
