@@ -160,14 +160,16 @@ def test_thousands_of_honest_rules_with_stars_are_decided() -> None:
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_rules_take_a_few_times_the_memory_of_their_file(kind: str) -> None:
+    size = 60_000
     gc.collect()
     tracemalloc.start()
-    rules = rules_of_hostile(kind, LIMIT)
+    rules = rules_of_hostile(kind, size)
     gc.collect()
     taken = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    assert taken < 5 * LIMIT
+    assert taken < 5 * size
     assert rules.size <= taken < 1.2 * rules.size + 20_000
+    assert largest(kind).size < 5 * LIMIT
 
 
 def test_literal_rules_cost_a_decision_nothing_however_many_there_are() -> None:

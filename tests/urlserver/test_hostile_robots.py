@@ -78,9 +78,11 @@ def test_links_of_a_hostile_host_are_refused_while_others_are_crawled(kind) -> N
 @pytest.mark.parametrize("kind", [wildcards, letters])
 def test_a_hostile_host_with_a_thousand_links_leaves_others_nine_tenths_of_their_rate(kind) -> None:
     hosts, pages = 20, 60
-    alone = asyncio.run(Crawl(hosts, pages, 0, b"").seconds())
-    crawl = Crawl(hosts, pages, 1000, kind(500 * 1024))
-    beside = asyncio.run(crawl.seconds())
-    check(crawl)
+    # The better of two, because other programs take time too.
+    alone = min(asyncio.run(Crawl(hosts, pages, 0, b"").seconds()) for _ in range(2))
+    crawls = [Crawl(hosts, pages, 1000, kind(500 * 1024)) for _ in range(2)]
+    beside = min(asyncio.run(crawl.seconds()) for crawl in crawls)
+    for crawl in crawls:
+        check(crawl)
     assert alone >= (pages - 1) / RATE
     assert beside * 0.9 <= alone, f"{alone:.1f} s alone, {beside:.1f} s beside a hostile host"

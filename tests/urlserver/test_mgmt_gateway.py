@@ -13,6 +13,7 @@ from weft.errors import MgmtError, MgmtUnavailable, TransitionRefused
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import Address, LinkState, NewLink, NodeType, Result, Robots
 from weft.model.site import Site, SiteSettings
+from weft.robots.policy import FIRST_RETRY
 from weft.urlserver.address_policy import AddressPolicy
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
 from weft.urlserver.mgmt_messages import MgmtReplies, MgmtRequests, RobotsAnswer
@@ -24,14 +25,17 @@ HOUR = 3_600_000
 
 
 class Story:
-    def __init__(self, mgmt: MemoryMgmt | None = None, **settings: Any) -> None:
+    def __init__(self, mgmt: MemoryMgmt | None = None, *, rules_bytes: int = 1 << 20, **settings: Any) -> None:
         self.wall, self.steady = ManualClock(WALL), ManualClock(STEADY)
         self.mgmt = mgmt or MemoryMgmt(self.wall)
         self.lease = self.mgmt.register(NodeType.CRAWLER, "127.0.0.1:1")
         self.mgmt.own_slots(self.lease)
         address_policy = AddressPolicy(UrlserverSettings(**settings))
         self.gateway = MgmtGateway(
-            self.mgmt, Clocks(self.wall, self.steady), RobotsPolicy("weft", 512_000, 60_000), address_policy
+            self.mgmt,
+            Clocks(self.wall, self.steady),
+            RobotsPolicy("weft", 512_000, 60_000, rules_bytes),
+            address_policy,
         )
 
     def add(self, *urls: str) -> None:
@@ -80,6 +84,34 @@ def test_an_old_body_is_not_taken_for_the_answer_that_never_came():
     story.mgmt.save_robots([Robots(origin="https://a.com", status=200, body=b"", expires=0)])
     replies = story.run(MgmtRequests(settle_robots={"https://a.com": RobotsAnswer(0, 0)}))
     assert not replies.robots_known["https://a.com"].rules.decide("/x").allowed
+
+
+@pytest.mark.parametrize("stored", [None, Robots(origin="https://a.com", status=301, body=b"", expires=0)])
+def test_a_robots_txt_whose_body_nobody_has_allows_nothing(stored):
+    story = Story()
+    if stored is not None:
+        story.mgmt.save_robots([stored])
+    known = story.run(MgmtRequests(settle_robots={"https://a.com": RobotsAnswer(200, 0)})).robots_known["https://a.com"]
+    assert not known.rules.decide("/x").allowed
+    assert known.expires == STEADY + FIRST_RETRY
+
+
+def test_large_files_share_their_rules_and_those_without_room_close_their_host_for_a_while():
+    story = Story(rules_bytes=45_000)
+    large = [b"User-agent: *\n" + b"".join(b"Disallow: /%d/%d\n" % (kind, n) for n in range(400)) for kind in range(3)]
+    origins = [f"https://{number}.com" for number in range(4)]
+    bodies = [large[0], large[0], large[1], large[2]]
+    story.mgmt.save_robots(
+        [
+            Robots(origin=origin, status=200, body=body, expires=WALL + HOUR)
+            for origin, body in zip(origins, bodies, strict=True)
+        ]
+    )
+    replies = story.run(MgmtRequests(read_robots=origins))
+    known = [replies.robots_known[origin] for origin in origins]
+    assert known[0].rules is known[1].rules
+    assert [each.rules.decide("/free").allowed for each in known] == [True, True, True, False]
+    assert [each.expires - STEADY for each in known] == [HOUR, HOUR, HOUR, FIRST_RETRY]
 
 
 def test_retry_after_of_a_robots_txt_is_waited_for():

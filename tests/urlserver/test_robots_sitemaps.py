@@ -16,7 +16,7 @@ from weft.model.url import UrlRules
 from weft.urlserver.address_policy import AddressPolicy
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
 from weft.urlserver.mgmt_messages import MgmtReplies, MgmtRequests, RobotsAnswer
-from weft.urlserver.robots_sitemaps import MOST, sitemaps_of
+from weft.urlserver.robots_sitemaps import MOST, MOST_NAMED, sitemaps_of
 from weft.urlserver.site_cache import SITES_AGE
 
 NOW = 1_700_000_000_000
@@ -40,6 +40,12 @@ def test_sitemaps_of_the_same_domain_are_taken_each_once_in_order():
         "Sitemap: https://www.a.com/one.xml#again",
         "Sitemap: http://www.a.com/one.xml",
     ) == ["https://www.a.com/one.xml", "http://other.a.com/two.xml", "https://www.a.com/three.xml"]
+
+
+def test_only_so_many_names_are_looked_at():
+    foreign = [f"Sitemap: https://b{number}.com/" for number in range(MOST_NAMED - 1)]
+    own = [f"Sitemap: https://www.a.com/{number}" for number in range(5)]
+    assert named(*foreign, *own) == ["https://www.a.com/0"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from weft.robots.pattern import END, STAR, least_length, matches
 
 _SIZE: Final = (0, 1, 2, 2, 4, 4, 4, 4, 8)
 """How many bytes of a piece are taken, by its length."""
+_SIZES: Final = frozenset(_SIZE) - {0}
 _LARGEST: Final = 8
 _ENDING: Final = 6
 """Bytes with an END fit at one place of a target alone: they are as good as 64 times rarer ones."""
@@ -80,18 +81,19 @@ class WildcardRules:
                 while number:
                     if self._hashes[number] == hashed:
                         found.append(number - 1)
+                        if len(found) > steps.left:
+                            raise TooManySteps
                     number = self._next[number]
-                if len(found) > steps.left:
-                    raise TooManySteps
         steps.spend(len(found))
         return sorted(found)
 
     def _index(self, patterns: list[bytes]) -> None:
-        counts = Counter(chain.from_iterable(map(_bytes_of, patterns)))
+        choices = list(map(_bytes_of, patterns))
+        commonness = _commonness(Counter(chain.from_iterable(choices)))
         self._places = array("I", bytes(4 * (self._mask + 1)))
         sizes = set[int]()
-        for number, pattern in enumerate(patterns, 1):
-            rarest = _rarest(_bytes_of(pattern), counts)
+        for number, choice in enumerate(choices, 1):
+            rarest = min(choice, key=commonness.__getitem__)
             sizes.add(len(rarest))
             hashed = _hash(rarest)
             self._hashes.append(hashed)
@@ -110,11 +112,16 @@ def _bytes_of(pattern: bytes) -> list[bytes]:
     if len(pieces) > _MOST_PIECES:
         pieces = pieces[: _MOST_PIECES // 2] + pieces[-_MOST_PIECES // 2 :]
     found = list[bytes]()
-    for piece in filter(None, pieces):
-        size = _SIZE[min(len(piece), _LARGEST)]
-        found += (piece[:size], piece[-size:])
+    for piece in pieces:
+        length = len(piece)
+        if length in _SIZES:
+            found.append(piece)
+        elif length:
+            size = _SIZE[length] if length < _LARGEST else _LARGEST
+            found += (piece[:size], piece[-size:])
     return found
 
 
-def _rarest(choice: list[bytes], counts: Counter[bytes]) -> bytes:
-    return min(choice, key=lambda some: (counts[some] >> _ENDING if END in some else counts[some], -len(some)))
+def _commonness(counts: Counter[bytes]) -> dict[bytes, int]:
+    """Orders bytes: the fewer patterns have them the lower, and of two equal ones the longer is lower."""
+    return {some: ((count >> _ENDING if END in some else count) << 4) - len(some) for some, count in counts.items()}

@@ -16,7 +16,7 @@ from weft.mgmt.values import Address, ClaimedLink, DocId, Lease, Outcome, Result
 from weft.model.site import SiteSettings
 from weft.robots.policy import FIRST_RETRY, good_until, is_reachable, policy
 from weft.robots.rules import Rules
-from weft.robots.rules_cache import RulesCache, TooManyRules
+from weft.robots.rules_cache import MOST_IN_USE, RulesCache, TooManyRules
 from weft.urlserver.address_policy import AddressPolicy, is_unanswered
 from weft.urlserver.mgmt_messages import HostAddress, MgmtReplies, MgmtRequests, RobotsAnswer
 from weft.urlserver.origin_robots import OriginRules
@@ -41,6 +41,8 @@ class RobotsPolicy:
     limit: int
     """Bytes of a robots.txt that are read."""
     delay_max: int
+    rules_bytes: int = MOST_IN_USE
+    """Bytes that the rules of all large files together may take."""
 
 
 class Clocks(NamedTuple):
@@ -63,7 +65,7 @@ class MgmtGateway:
         self._mgmt, self._robots, self._policy, self._sitemaps = mgmt, robots, address_policy, sitemaps
         self._wall, self._monotonic = clocks
         self._sites = SiteCache(mgmt, clocks.monotonic)
-        self._rules = RulesCache(robots.agent, robots.limit)
+        self._rules = RulesCache(robots.agent, robots.limit, in_use=robots.rules_bytes)
 
     def claim(self, lease: Lease, limit: int, reject: Collection[str]) -> MgmtReplies:
         chunk = self._mgmt.claim(lease, limit, reject)
