@@ -53,12 +53,14 @@ def crawl(
 
     Run it again to resume. Ctrl-C finishes running fetches and stops; a second Ctrl-C stops at once.
     """
+    from weft.supervisor.reserved_ports import ReservedPorts
     from weft.supervisor.role_commands import role_commands
 
     invocation = context.ensure_object(Invocation)
     _prepare(invocation, urls, scope)
-    roles = role_commands(invocation.home.path.resolve(), invocation.sets, spiders, again)
-    reason = _run(invocation, roles, Goal(pages, seconds), is_endless=False)
+    with ReservedPorts(spiders + 1) as ports:
+        roles = role_commands(invocation.home.path.resolve(), invocation.sets, ports.numbers, again)
+        reason = _run(invocation, roles, Goal(pages, seconds), is_endless=False)
     context.exit(130 if reason == "interrupted" else 0)
 
 
@@ -67,11 +69,13 @@ def crawl(
 @click.pass_obj
 def up(invocation: Invocation, spiders: int) -> None:
     """Crawl continuously and refetch pages when they are due, until Ctrl-C."""
+    from weft.supervisor.reserved_ports import ReservedPorts
     from weft.supervisor.role_commands import role_commands
 
     _prepare(invocation, (), "hosts")
-    roles = role_commands(invocation.home.path.resolve(), invocation.sets, spiders)
-    _run(invocation, roles, Goal(), is_endless=True)
+    with ReservedPorts(spiders + 1) as ports:
+        roles = role_commands(invocation.home.path.resolve(), invocation.sets, ports.numbers)
+        _run(invocation, roles, Goal(), is_endless=True)
 
 
 def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
