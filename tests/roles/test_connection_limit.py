@@ -62,6 +62,26 @@ def test_where_all_are_trusted_a_newcomer_is_turned_away():
     assert not again.told
 
 
+def test_strangers_get_one_sentence_a_second_in_the_log(caplog):
+    now = [100.0]
+    limit, friend, some = ConnectionLimit(clock=lambda: now[0]), Caller("friend"), callers(9)
+    limit.arrived(friend, "a")
+    limit.trusted(friend)
+    for one in some[:5]:
+        limit.tell(one, "b", "wrong token")
+    limit.tell(friend, "a", "a bad line")
+    assert [record.getMessage() for record in caplog.records] == [
+        "connection closed peer=b reason=wrong token",
+        "connection closed peer=a reason=a bad line",
+    ]
+    now[0] += 1
+    limit.tell(some[5], "c", "no HELLO")
+    assert caplog.records[-1].getMessage() == "connection closed peer=c reason=no HELLO (and 4 others before)"
+    now[0] += 1
+    limit.tell(some[6], "c", "no HELLO")
+    assert caplog.records[-1].getMessage() == "connection closed peer=c reason=no HELLO"
+
+
 @given(st.lists(st.tuples(st.sampled_from(["arrived", "trusted", "gone"]), st.integers(0, 9), st.integers(0, 2))))
 def test_the_limits_always_hold(steps):
     limit, some = ConnectionLimit(most=5, most_strangers=3, most_of_peer=2), callers(10)

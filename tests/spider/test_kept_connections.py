@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
@@ -27,7 +28,7 @@ def authority(tmp_path_factory) -> Authority:
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
-def says_more(web: WebServer, first: bytes, more: bytes) -> Callable[[], Awaitable[None]]:
+def says_more(web: WebServer, first: bytes, more: bytes) -> Callable[..., Awaitable[None]]:
     """Answer /1 with `first`; what is returned sends `more` on that connection and waits until it has arrived."""
     writers: list[asyncio.StreamWriter] = []
 
@@ -35,12 +36,12 @@ def says_more(web: WebServer, first: bytes, more: bytes) -> Callable[[], Awaitab
         writers.append(writer)
         writer.write(first)
 
-    async def say() -> None:
+    async def say(host: str = "127.0.0.1") -> None:
         writers[0].write(more)
         await writers[0].drain()
         # Loopback delivers in order: when this has come, that has.
         tls = ssl._create_unverified_context() if web.scheme == "https" else None
-        reader, writer = await asyncio.open_connection("127.0.0.1", web.port, ssl=tls)
+        reader, writer = await asyncio.open_connection(host, web.port, ssl=tls)
         writer.write(b"GET /mark HTTP/1.1\r\n\r\n")
         await reader.readuntil(b"</html>")
         writer.close()
@@ -74,6 +75,18 @@ def test_what_came_together_with_a_response_is_not_the_next_one(tmp_path, first)
             web.answers("/1", first + EVIL)
             await running.fetch(web.url("/1"))
             assert b"/2" in running.record(await running.fetch(web.url("/2"))).body
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.skipif(not socket.has_ipv6 or not Path("/proc/net/if_inet6").exists(), reason="no IPv6 here")
+def test_the_same_holds_over_ipv6(tmp_path):
+    async def scenario():
+        async with web_server(host="::1") as web, running_spider(tmp_path) as running:
+            say = says_more(web, GOOD, EVIL)
+            await running.fetch(web.url("/1"), ip="::1")
+            await say("::1")
+            assert b"/2" in running.record(await running.fetch(web.url("/2"), ip="::1")).body
 
     asyncio.run(scenario())
 
@@ -115,3 +128,32 @@ def test_unread_bytes_and_an_end_are_noticed_and_numbers_are_used_again():
         theirs.close()
         assert kept.has_unread(("127.0.0.1", 1001))
     assert not kept.has_unread(("127.0.0.1", 7))
+
+
+def test_a_server_that_breaks_every_kept_connection_is_asked_no_more_than_twice(tmp_path):
+    """libcurl by itself sends a request again over each of them, without a pause."""
+
+    async def scenario():
+        async with web_server() as web, running_spider(tmp_path) as running:
+            everybody, arrived = asyncio.Event(), []
+
+            async def together(request: bytes, writer: asyncio.StreamWriter) -> None:
+                arrived.append(request)
+                if len(arrived) == 6:
+                    everybody.set()
+                await everybody.wait()
+                writer.write(GOOD)
+
+            async def break_off(_: bytes, writer: asyncio.StreamWriter) -> None:
+                writer.transport.abort()
+
+            urls = [web.url(f"/{number}") for number in range(6)]
+            web.conversations |= {f"/{number}": together for number in range(6)} | {"/broken": break_off}
+            ids = running.links.claim(*urls)
+            url_server = await running.connect()
+            url_server.ask(*(f"t{doc_id} {doc_id} 127.0.0.1 {url}" for doc_id, url in zip(ids, urls, strict=True)))
+            await url_server.until_done(*(f"t{doc_id}" for doc_id in ids))
+            assert (await running.fetch(web.url("/broken"))).error == "network"
+            assert [request.split(b" ")[1] for request in web.requests].count(b"/broken") <= 2
+
+    asyncio.run(scenario())

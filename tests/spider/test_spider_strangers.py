@@ -11,8 +11,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from support.running_spider import SOON, RunningSpider, fast_settings, running_spider
+from support.running_spider import SOON, Links, RunningSpider, fast_settings, running_spider
+from support.spider_process import SpiderProcess, make_home, start_spider
 from support.webservers import web_server
+from weft.mgmt.sqlite import SqliteMgmt
 from weft.roles import connection_limit
 from weft.wire import LONGEST_LINE
 
@@ -181,3 +183,41 @@ def test_no_bytes_of_a_stranger_do_harm(caplog, token, connections):
     asyncio.run(scenario())
     assert not faults
     assert not [record.message for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+@pytest.mark.long
+def test_five_thousand_strangers_hold_up_no_url(tmp_path):
+    async def scenario():
+        home = make_home(tmp_path / "home")
+        links = Links(SqliteMgmt(home.path / "mgmt.db"))
+        async with web_server() as web:
+            urls = [web.url(f"/{number}", f"host{number % 50}.test") for number in range(500)]
+            ids = links.claim(*urls)
+            spider = await start_spider(home, spider__token=f'"{TOKEN}"')
+            url_server = await spider.connect()
+            url_server.ask(f"HELLO 1 {TOKEN}")
+            url_server.ask(*(f"t{doc_id} {doc_id} 127.0.0.1 {url}" for doc_id, url in zip(ids, urls, strict=True)))
+            most = await flood(spider, 5000)
+            await url_server.until_done(*(f"t{doc_id}" for doc_id in ids))
+            assert most <= 600, "files of 128 connections at its port, 50 hosts and its own"
+            code, said = await spider.stop()
+            assert (code, "Traceback" in said) == (0, False)
+        links.mgmt.close()
+
+    asyncio.run(scenario())
+
+
+async def flood(spider: SpiderProcess, count: int) -> int:
+    """Connections that say a little and stay; returns the most files that the spider had open."""
+    most, held = 0, []
+    for number in range(count):
+        _, writer = await asyncio.open_connection("127.0.0.1", spider.port)
+        writer.write((b"GET /re", b"HELLO 1 ", b"", b"x")[number % 4])
+        held.append(writer)
+        if len(held) > 500:
+            held.pop(0).close()
+        if number % 100 == 0:
+            most = max(most, len(list(Path(f"/proc/{spider.process.pid}/fd").iterdir())))
+    for writer in held:
+        writer.close()
+    return most

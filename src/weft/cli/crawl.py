@@ -57,12 +57,13 @@ def crawl(
 
     Run it again to resume. Ctrl-C finishes running fetches and stops; a second Ctrl-C stops at once.
     """
+    from weft.supervisor.reserved_ports import ReservedPorts
     from weft.supervisor.role_commands import role_commands
 
     invocation = context.ensure_object(Invocation)
-    with _claimed_home(invocation) as lock:
+    with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
         _prepare(invocation, urls, scope)
-        roles = role_commands(invocation.home.path.resolve(), invocation.sets, spiders, again)
+        roles = role_commands(invocation.home.path.resolve(), invocation.sets, ports.numbers, again)
         reason = _run(invocation, lock, roles, Goal(pages, seconds), is_endless=False)
     context.exit(130 if reason == "interrupted" else 0)
 
@@ -72,11 +73,12 @@ def crawl(
 @click.pass_obj
 def up(invocation: Invocation, spiders: int) -> None:
     """Crawl continuously and refetch pages when they are due, until Ctrl-C."""
+    from weft.supervisor.reserved_ports import ReservedPorts
     from weft.supervisor.role_commands import role_commands
 
-    with _claimed_home(invocation) as lock:
+    with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
         _prepare(invocation, (), "hosts")
-        roles = role_commands(invocation.home.path.resolve(), invocation.sets, spiders)
+        roles = role_commands(invocation.home.path.resolve(), invocation.sets, ports.numbers)
         _run(invocation, lock, roles, Goal(), is_endless=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,12 +38,14 @@ def run(invocation: Invocation) -> None:
     from weft.roles.log_output import begin_logging
     from weft.roles.run_token import with_run_token
     from weft.roles.stop import run_role
+    from weft.roles.supervisor_pipe import has_supervisor
 
     home = invocation.home.require()
     settings = with_run_token(invocation.load().settings, home.path)
     begin_logging()
     address = host_and_port(settings.spider.listen, settings.urlserver.spider_port)
-    with open_listener("spider.listen", *address, settings.spider.token) as listener:
+    is_reserved = has_supervisor(os.environ)
+    with open_listener("spider.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener:
         mgmt = open_mgmt(settings, home)
         try:
             run_role(lambda stop: _run(settings, mgmt, listener, home.path / settings.spider.warc_dir, stop))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ def run(invocation: Invocation) -> None:
     from weft.roles.run_token import with_run_token
     from weft.roles.status_file import forget_status
     from weft.roles.stop import run_role
+    from weft.roles.supervisor_pipe import has_supervisor
 
     home = invocation.home.require()
     settings = with_run_token(invocation.load().settings, home.path)
@@ -51,7 +53,8 @@ def run(invocation: Invocation) -> None:
     # The loop must not wait for the thread that talks to the control plane: a host asked late is a host kept idle.
     sys.setswitchinterval(0.0005)
     address = host_and_port(settings.urlserver.listen)
-    with open_listener("urlserver.listen", *address, settings.spider.token) as listener:
+    is_reserved = has_supervisor(os.environ)
+    with open_listener("urlserver.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener:
         mgmt = open_mgmt(settings, home)
         try:
             run_role(lambda stop: _run(settings, mgmt, listener, home.path, stop))

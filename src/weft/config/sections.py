@@ -263,7 +263,8 @@ class SpiderSettings:
     )
     token: str = key(
         "",
-        "Secret shared by URL server and spider. Without one, a spider listens on loopback addresses only.",
+        'Secret shared by URL server and spider. "" means one for each `weft crawl`, '
+        "or loopback only for roles run by hand.",
         text_forms.TOKEN,
         mask=hide_all,
         reader="spider, URL server",

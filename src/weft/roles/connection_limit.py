@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Protocol
 
+log = logging.getLogger(__name__)
+
+_QUIET_SECONDS: Final = 1.0
 STRANGER_SECONDS: Final = 10.0
 """How long a greeting, a line or the head of a request may take from its beginning."""
 
@@ -41,8 +46,15 @@ class ConnectionLimit:
     only connects can keep out those who have something to say, and trusted connections are never closed for others.
     """
 
-    def __init__(self, most: int = 128, most_strangers: int = 64, most_of_peer: int = 32) -> None:
+    def __init__(
+        self,
+        most: int = 128,
+        most_strangers: int = 64,
+        most_of_peer: int = 32,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._most, self._most_strangers, self._most_of_peer = most, most_strangers, most_of_peer
+        self._clock, self._quiet_until, self._unsaid = clock, 0.0, 0
         self._strangers: OrderedDict[Visitor, str] = OrderedDict()
         self._trusted: set[Visitor] = set()
 
@@ -65,6 +77,19 @@ class ConnectionLimit:
     def gone(self, visitor: Visitor) -> None:
         self._strangers.pop(visitor, None)
         self._trusted.discard(visitor)
+
+    def tell(self, visitor: Visitor, peer: str, reason: str) -> None:
+        """Log why a connection is closed; strangers share one sentence a second, however many they are."""
+        if visitor in self._trusted:
+            log.warning("connection closed peer=%s reason=%s", peer, reason)
+            return
+        now = self._clock()
+        if now < self._quiet_until:
+            self._unsaid += 1
+            return
+        others = f" (and {self._unsaid} others before)" if self._unsaid else ""
+        log.warning("connection closed peer=%s reason=%s%s", peer, reason, others)
+        self._quiet_until, self._unsaid = now + _QUIET_SECONDS, 0
 
     def _close(self, visitor: Visitor, reason: str) -> None:
         self.gone(visitor)

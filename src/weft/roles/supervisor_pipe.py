@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
 from threading import Thread
 from typing import Final
@@ -43,6 +43,11 @@ class SupervisorPipe:
         """Tell every role that is left that its supervisor is gone."""
         os.close(self._writing)
         os.close(self.reading)
+
+
+def has_supervisor(environment: Mapping[str, str]) -> bool:
+    """Whether a supervisor started this process; to be asked before it is watched."""
+    return SUPERVISOR_FD in environment
 
 
 def watch_supervisor(environment: MutableMapping[str, str], on_gone: Callable[[], None]) -> None:

@@ -84,6 +84,8 @@ class CurlTransfer:
         self.is_stale = False
         """libcurl chose a kept connection that cannot be used: begin() again with a new one."""
         self._is_new = False
+        """It has opened a connection."""
+        self._was_sent = False
         self._refusal: FetchError | None = None
         self._set_up()
 
@@ -95,7 +97,7 @@ class CurlTransfer:
         self._has_head = False
         self._body = ReceivedBody(self._options.spool)
         self._refusal = None
-        self.is_stale = self._is_new = False
+        self.is_stale = self._is_new = self._was_sent = False
         self.is_connected, self.last_activity = False, monotonic()
         set_option = self.curl.setopt
         set_option(pycurl.URL, request.url)
@@ -201,10 +203,12 @@ class CurlTransfer:
 
     def _check_connection(self, ip: str, local_ip: str, _port: int, local_port: int) -> int:
         """Called before the request is sent, over a kept connection too."""
-        if not self._is_new and self._kept.has_unread((local_ip, local_port)):
-            # It would be taken for the response to this request.
+        # What is unread would be taken for the response. And libcurl sends a request again, at once, over each kept
+        # connection that breaks: once, over a new connection, is enough.
+        if not self._is_new and (self._was_sent or self._kept.has_unread((local_ip, local_port))):
             self.is_stale = True
             return int(pycurl.PREREQFUNC_ABORT)
+        self._was_sent = True
         self.is_connected, self.last_activity = True, monotonic()
         if not self.request.access.proxy and self._options.is_refused(ip):
             self._refusal = FetchError.PRIVATE_ADDRESS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import logging
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Final
@@ -15,8 +14,6 @@ from weft.archive.cdxj import RecordPosition
 from weft.archive.record_reader import read_member_bytes
 from weft.roles.connection_limit import ConnectionLimit, Patience
 from weft.roles.listener import is_loopback
-
-log = logging.getLogger(__name__)
 
 BEGINNING: Final = b"GET /"
 LARGEST: Final = 64 << 20
@@ -64,7 +61,7 @@ class RecordsProtocol(asyncio.Protocol):
 
     def turn_away(self, reason: str) -> None:
         if self._transport is not None:
-            log.info("connection for records closed reason=%s", reason)
+            self._limit.tell(self, "{}:{}".format(*self._transport.get_extra_info("peername")[:2]), reason)
             self._transport.abort()
 
     def pause_writing(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from typing import Final, Protocol, cast
 
@@ -11,8 +10,6 @@ from weft.config.text import HIDDEN
 from weft.roles.connection_limit import ConnectionLimit, Patience
 from weft.spider.records_http import BEGINNING, RecordsProtocol
 from weft.wire import Done, Fetch, LineSplitter, TransId, WireError, Working, decode_request, encode_reply
-
-log = logging.getLogger(__name__)
 
 _UNREAD: Final = 1 << 20
 """Bytes of answers that a URL server may leave unread; then it is not alive."""
@@ -137,7 +134,7 @@ class UrlServerConnection(asyncio.Protocol):
         self._records().take_over(self._transport, data)
 
     def turn_away(self, reason: str) -> None:
-        log.warning("connection closed peer=%s reason=%s", self.peer, reason)
+        self._limit.tell(self, self.peer, reason)
         self._leave()
         self._transport.abort()
 

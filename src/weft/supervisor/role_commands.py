@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
 from pathlib import Path
 
 from weft.supervisor.role_process import RoleCommand
 
 
-def role_commands(home: Path, sets: Sequence[str], spiders: int = 1, again: float | None = None) -> list[RoleCommand]:
-    """In the order in which they are stopped: the role that takes work first, the one that finishes it last."""
-    ports = _free_ports(spiders + 1)
-    hosts = [f"127.0.0.1:{port}" for port in ports[:spiders]]
+def role_commands(
+    home: Path, sets: Sequence[str], ports: Sequence[int], again: float | None = None
+) -> list[RoleCommand]:
+    """In the order in which they are stopped: the role that takes work first, the one that finishes it last.
+
+    The last of the `ports` is the URL server's; there is a spider for each of the others.
+    """
+    hosts = [f"127.0.0.1:{port}" for port in ports[:-1]]
     listed = ",".join(hosts)
     shared = ["--home", str(home), *(part for text in sets for part in ("--set", text))]
     shared += ["--set", f'urlserver.spider_host="{listed}"']
@@ -28,15 +31,3 @@ def role_commands(home: Path, sets: Sequence[str], spiders: int = 1, again: floa
 
 def _numbered(name: str, number: int) -> str:
     return f"{name}{number + 1}" if number else name
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now; all held together, so that they differ."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
