@@ -379,6 +379,15 @@ def test_release_gives_back_all_that_nobody_reported(mgmt: Mgmt, crawler: Lease)
     assert mgmt.counts().chunks["crawled"] == 1
 
 
+def test_release_keeps_what_the_crawler_knows_of(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(5))
+    held = claimed(mgmt, crawler).links
+    assert mgmt.release(crawler, None, {one.doc_id for one in held[:2]}) == 3
+    assert mgmt.release(crawler, [one.doc_id for one in held], {held[0].doc_id}) == 1
+    assert mgmt.counts().links["crawling"] == 1
+    assert mgmt.outcomes([held[0].doc_id])[held[0].doc_id].state is LinkState.CRAWLING
+
+
 def test_a_chunk_that_loses_all_its_links_is_not_built(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
     mgmt.add(links(2))
     claimed(mgmt, crawler)

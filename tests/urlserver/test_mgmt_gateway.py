@@ -166,7 +166,7 @@ class RefusingMgmt(MemoryMgmt):
         self._check(doc_id for doc_id, _ in links)
         super().lost(crawler, links)
 
-    def release(self, crawler, doc_ids=None):
+    def release(self, crawler, doc_ids=None, keep=frozenset()):
         self._check(doc_ids or ())
         return super().release(crawler, doc_ids)
 

@@ -164,8 +164,12 @@ class IndexService:
         return chunks or []
 
     async def _release_unknown(self) -> None:
-        """Chunks whose answer was lost are ours without our knowing; with a new lease they are offered again."""
+        """Chunks whose answer was lost, or whose report was refused, are ours and we have forgotten them.
+
+        With a new lease they are offered again. Not at once: what is refused may be refused again.
+        """
         if self._may_hold_more:
+            await asyncio.sleep(_LONGEST_IDLE)
             self._may_hold_more = False
             await self._keeper.release()
 
@@ -184,9 +188,10 @@ class IndexService:
         except _CannotBuild as error:
             reason, mgmt = str(error), self._control.mgmt
             log.error("chunk cannot be built chunk=%d reason=%s", chunk.id, reason)
-            await self._control.call_or_log(
+            answer = await self._control.call_or_log(
                 "build_failed", lambda: mgmt.build_failed(lease, chunk.id, chunk.attempt, reason)
             )
+            self._may_hold_more |= answer is None
 
     async def _load(self, lease: Lease, chunks: list[BuildChunk]) -> None:
         began = self._clock.now()
@@ -210,6 +215,7 @@ class IndexService:
         answer = await self._control.call_or_log("built", lambda: mgmt.built(lease, chunk.id, chunk.attempt))
         if answer is not None:
             self._builder.reported(chunk.id)
+        self._may_hold_more |= answer is None
 
     async def _dispatch(self) -> bool:
         # Without room too: what was left out may have to be looked at again.
