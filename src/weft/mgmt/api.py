@@ -90,8 +90,8 @@ class UrlServerCalls(NodeCalls, AddLinks, ReadSites, ReadRobots, Protocol):
         Those in `keep` it keeps in any case.
         """
 
-    def defer(self, until: Mapping[str, int]) -> None:
-        """No link of these web hosts is claimed before these moments (database's clock)."""
+    def defer(self, waits: Mapping[str, int]) -> None:
+        """No link of these web hosts is claimed for so many milliseconds, whatever the caller's clock says."""
 
     def seal_finished(self, crawler: Lease) -> int:
         """Move finished links out of this crawler's unfinished chunks into a new chunk, crawled at once; how many."""

@@ -107,7 +107,8 @@ class MgmtGateway:
     def _give_back(self, lease: Lease, requests: MgmtRequests, replies: MgmtReplies) -> None:
         # Deferred first: nothing that is given back may be claimed again before its time.
         if requests.defer:
-            self._mgmt.defer({host: self._to_wall(moment) for host, moment in requests.defer.items()})
+            now = self._monotonic.now()
+            self._mgmt.defer({host: moment - now for host, moment in requests.defer.items()})
             requests.defer = {}
         replies.refused += _hand_over("refuse", requests.refuse, lambda some: self._refuse(lease, some, replies))
         replies.refused += _hand_over("lost", requests.lose, lambda some: self._mgmt.lost(lease, some))
@@ -196,9 +197,6 @@ class MgmtGateway:
 
     def _to_monotonic(self, moment: int) -> int:
         return moment - self._wall.now() + self._monotonic.now()
-
-    def _to_wall(self, moment: int) -> int:
-        return moment - self._monotonic.now() + self._wall.now()
 
 
 def is_fresh(robots: Robots, now: int) -> bool:

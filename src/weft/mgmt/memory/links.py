@@ -97,9 +97,10 @@ class MemoryLinks(MemoryCalls):
             return False
         return self._state.chunks[link.chunk_id].built is BuilderTask.BUILT and link.result.ended <= after
 
-    def defer(self, until: Mapping[str, int]) -> None:
-        for web_host, moment in until.items():
-            self._state.defer(web_host, moment, self._clock.now())
+    def defer(self, waits: Mapping[str, int]) -> None:
+        now = self._clock.now()
+        for web_host, wait in waits.items():
+            self._state.defer(web_host, now + wait, now)
 
 
 def _facts(link: MemoryLink) -> LinkFacts:

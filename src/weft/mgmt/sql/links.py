@@ -247,6 +247,6 @@ def _reopened(counters: CounterChanges, link: KnownLink, wanted: Reopen) -> list
     return [link.doc_id, wanted.url, wanted.web_host, wanted.priority, wanted.etag, wanted.last_modified]
 
 
-def defer(tx: Transaction, counters: CounterChanges, until: Mapping[str, int]) -> None:
-    for web_host, moment in until.items():
-        counters.deferred(web_host, moment)
+def defer(tx: Transaction, counters: CounterChanges, waits: Mapping[str, int]) -> None:
+    for web_host, wait in waits.items():
+        counters.deferred(web_host, tx.now + wait)
