@@ -70,13 +70,14 @@ def test_a_robots_txt_from_the_future_is_unknown(hours):
 
 @pytest.mark.parametrize("hours", [-24, -1, 1, 24])
 def test_a_host_rests_as_long_as_it_should_whatever_our_own_wall_clock_says(hours):
-    story = Story(MemoryMgmt(ManualClock(WALL)))
+    database = ManualClock(WALL)
+    story = Story(MemoryMgmt(database))
     story.add("https://a.com/1")
     (link,) = story.gateway.claim(story.lease, 10, ()).links
     story.wall.advance(hours * 3600)
     story.run(MgmtRequests(release=[link.doc_id], defer={"a.com": STEADY + 10_000}))
     assert story.gateway.claim(story.lease, 10, ()).links == []
-    story.mgmt._clock.advance(10)
+    database.advance(10)
     assert len(story.gateway.claim(story.lease, 10, ()).links) == 1
 
 
