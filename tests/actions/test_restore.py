@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.built_world import World
-from weft.actions.restore import restore
+from weft.actions.restore import restore, take_back
 from weft.config import Settings
 from weft.dispatcher.link_records import LinkPhase
 from weft.errors import MgmtMissing
@@ -75,3 +75,13 @@ def test_the_copy_that_is_put_back_has_the_sites(world: World, tmp_path: Path) -
     mgmt = SqliteMgmt(database_of(home))
     assert [site.name for site in mgmt.sites()] == ["a.com"]
     mgmt.close()
+
+
+def test_links_alone_can_be_taken_back_for_a_control_plane_that_was_restored_by_other_means(
+    world: World, tmp_path: Path
+) -> None:
+    assert take_back(Settings(), world.store) == 2
+    assert phases(world) == {LinkPhase.NEW}
+    assert not database_of(Home(tmp_path)).exists()
+    assert world.dispatcher.step(world.scope, 100).given == 2
+    assert world.mgmt.counts().links["pending"] == 2, "what was pending already is pending once"

@@ -151,8 +151,8 @@ def test_a_rejected_host_that_was_passed_goes_to_the_end_of_the_line(
 
 def test_a_deferred_host_waits_for_its_moment(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
     mgmt.add([link("a"), link("b")])
-    mgmt.defer({"a": engine.clock.now() + 5000, "unknown": engine.clock.now() + 5000})
-    mgmt.defer({"a": engine.clock.now() + 1000})
+    mgmt.defer({"a": 5000, "unknown": 5000})
+    mgmt.defer({"a": 1000})
     assert [one.web_host for one in claimed(mgmt, crawler).links] == ["b"]
     mgmt.add([link("unknown")])
     engine.clock.advance(4.9)
@@ -401,6 +401,15 @@ def test_release_gives_back_all_that_nobody_reported(mgmt: Mgmt, crawler: Lease)
     assert mgmt.release(crawler) == 3
     assert mgmt.counts().links == {"pending": 3, "crawling": 0, "crawled": 1, "error": 0}
     assert mgmt.counts().chunks["crawled"] == 1
+
+
+def test_release_keeps_what_the_crawler_knows_of(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(5))
+    held = claimed(mgmt, crawler).links
+    assert mgmt.release(crawler, None, {one.doc_id for one in held[:2]}) == 3
+    assert mgmt.release(crawler, [one.doc_id for one in held], {held[0].doc_id}) == 1
+    assert mgmt.counts().links["crawling"] == 1
+    assert mgmt.outcomes([held[0].doc_id])[held[0].doc_id].state is LinkState.CRAWLING
 
 
 def test_a_chunk_that_loses_all_its_links_is_not_built(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:

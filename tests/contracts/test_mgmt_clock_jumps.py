@@ -52,7 +52,7 @@ def test_a_host_that_rests_while_the_clock_goes_back_rests_as_long_as_it_was_tol
     add(mgmt, "a", "b")
     jump(engine, seconds)
     mgmt.heartbeat(crawler)
-    mgmt.defer({"a": engine.clock.now() + 60_000})
+    mgmt.defer({"a": 60_000})
     jump(engine, -seconds)
     assert hosts_claimed(mgmt, crawler) == ["b"]
     engine.clock.advance(59)
@@ -63,7 +63,7 @@ def test_a_host_that_rests_while_the_clock_goes_back_rests_as_long_as_it_was_tol
 
 def test_a_wait_that_was_set_before_the_jump_is_kept(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
     add(mgmt, "a")
-    mgmt.defer({"a": engine.clock.now() + 600_000})
+    mgmt.defer({"a": 600_000})
     jump(engine, 300)
     mgmt.heartbeat(crawler)
     jump(engine, -300)
@@ -77,7 +77,7 @@ def test_a_wait_that_was_set_before_the_jump_is_kept(engine: Engine, mgmt: Mgmt,
 def test_small_steps_back_cut_nothing(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
     add(mgmt, "a")
     engine.clock.advance(10)
-    mgmt.defer({"a": engine.clock.now() + 1_000})
+    mgmt.defer({"a": 1_000})
     jump(engine, -4)
     assert hosts_claimed(mgmt, crawler) == []
     assert mgmt.counts().clock_jump is None

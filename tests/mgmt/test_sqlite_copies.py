@@ -181,3 +181,28 @@ def test_in_a_new_home_one_is_made(home: Home) -> None:
     (home.path / "store").mkdir()
     open_mgmt(Settings(), home).close()
     assert database_of(home).stat().st_size
+
+
+@pytest.mark.long
+def test_a_large_control_plane_is_copied_while_others_write(home: Home, mgmt: SqliteMgmt) -> None:
+    """300,000 links; a process that writes all the time is not held up, and the copy does not begin again."""
+    for start in range(0, 300_000, 10_000):
+        mgmt.add(some_links(10_000, start))
+    is_over, written = threading.Event(), 0
+
+    def write() -> None:
+        nonlocal written
+        while not is_over.is_set():
+            written += mgmt.add(some_links(1, 1_000_000 + written))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        copy = make_copy(home)
+    finally:
+        is_over.set()
+        writer.join()
+    assert copy is not None
+    assert 300_000 <= links_in(copy) <= 300_000 + written
+    assert written > 20
+    assert not damage_of(copy)

@@ -129,10 +129,11 @@ class Machine(RuleBasedStateMachine):
             if not isinstance(outcomes, str):
                 self.saw(*[outcome.replacement for outcome in outcomes])
 
-    @rule(n=some, which=st.none() | st.lists(some, max_size=3))
-    def release(self, n: int, which: list[int] | None) -> None:
+    @rule(n=some, which=st.none() | st.lists(some, max_size=3), kept=st.lists(some, max_size=3))
+    def release(self, n: int, which: list[int] | None, kept: list[int]) -> None:
+        keep = {self.claims[-1 - one % len(self.claims)][0] for one in kept if self.claims}
         ids = None if which is None else [self.claims[-1 - one % len(self.claims)][0] for one in which if self.claims]
-        self.all(lambda mgmt: mgmt.release(self.lease(n), ids))
+        self.all(lambda mgmt: mgmt.release(self.lease(n), ids, keep))
 
     @rule(given=st.lists(st.tuples(pages, st.integers(0, 4)), max_size=4))
     def reopen(self, given: list[tuple[tuple[str, int], int]]) -> None:
@@ -146,7 +147,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(host=st.sampled_from(HOSTS), seconds=st.integers(-5, 20))
     def defer(self, host: str, seconds: int) -> None:
-        self.all(lambda mgmt: mgmt.defer({host: self.clock.now() + seconds * 1000}))
+        self.all(lambda mgmt: mgmt.defer({host: seconds * 1000}))
 
     @rule(n=some)
     def seal_finished(self, n: int) -> None:

@@ -64,6 +64,27 @@ def test_an_expired_robots_txt_is_unknown():
     assert story.run(MgmtRequests(read_robots=["https://a.com"])).robots_unknown == ["https://a.com"]
 
 
+@pytest.mark.parametrize("hours", [1, 24])
+def test_a_robots_txt_from_the_future_is_unknown(hours):
+    story = Story()
+    future = WALL + hours * HOUR
+    story.mgmt.save_robots([Robots(origin="https://a.com", status=0, fetched=future, expires=future + HOUR)])
+    assert story.run(MgmtRequests(read_robots=["https://a.com"])).robots_unknown == ["https://a.com"]
+
+
+@pytest.mark.parametrize("hours", [-24, -1, 1, 24])
+def test_a_host_rests_as_long_as_it_should_whatever_our_own_wall_clock_says(hours):
+    database = ManualClock(WALL)
+    story = Story(MemoryMgmt(database))
+    story.add("https://a.com/1")
+    (link,) = story.gateway.claim(story.lease, 10, ()).links
+    story.wall.advance(hours * 3600)
+    story.run(MgmtRequests(release=[link.doc_id], defer={"a.com": STEADY + 10_000}))
+    assert story.gateway.claim(story.lease, 10, ()).links == []
+    database.advance(10)
+    assert len(story.gateway.claim(story.lease, 10, ()).links) == 1
+
+
 @pytest.mark.parametrize(
     ("status", "is_allowed", "hours"),
     [(200, False, 24), (404, True, 24), (403, True, 24), (301, True, 24), (503, False, 1 / 12), (0, False, 1 / 12)],
@@ -198,7 +219,7 @@ class RefusingMgmt(MemoryMgmt):
         self._check(doc_id for doc_id, _ in links)
         super().lost(crawler, links)
 
-    def release(self, crawler, doc_ids=None):
+    def release(self, crawler, doc_ids=None, keep=frozenset()):
         self._check(doc_ids or ())
         return super().release(crawler, doc_ids)
 

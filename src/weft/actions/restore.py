@@ -33,9 +33,7 @@ def restore(settings: Settings, home: Home, store: Store, *, without_copy: bool)
     """
     copy = _chosen_copy(settings, home, without_copy=without_copy)
     aside = set_aside(home)
-    links = take_back_given(store, max(1, settings.dispatcher.segment_size // 2))
-    # Numbers of chunks will be used again: a marker of an old one would pass for the new one's.
-    forget_all(store)
+    links = take_back(settings, store)
     if copy is not None:
         put_back(home, copy)
     # A new one is made, an old one brought up to date.
@@ -43,9 +41,20 @@ def restore(settings: Settings, home: Home, store: Store, *, without_copy: bool)
     return Restored(copy, aside, links)
 
 
+def take_back(settings: Settings, store: Store) -> int:
+    """Let the index hand out again what a control plane had that is not the present one; returns how many links."""
+    links = take_back_given(store, max(1, settings.dispatcher.segment_size // 2))
+    # Numbers of chunks will be used again: a marker of an old one would pass for the new one's.
+    forget_all(store)
+    return links
+
+
 def _chosen_copy(settings: Settings, home: Home, *, without_copy: bool) -> Path | None:
     if not is_embedded(settings):
-        raise UsageError("the control plane of this home is a PostgreSQL database; restore it with PostgreSQL's tools")
+        raise UsageError(
+            "the control plane of this home is a PostgreSQL database; restore it with PostgreSQL's tools, "
+            "then run `weft restore --links-only`"
+        )
     if is_any_held(database_of(home).with_name("mgmt.db-locks")):
         raise UsageError("weft is running in this home; stop it first")
     copy = None if without_copy else newest_good_copy(home)

@@ -8,22 +8,35 @@ import click
 
 from weft.answers.objects import moment
 from weft.cli.invocation import Invocation, as_json, command
+from weft.errors import UsageError
 
 
 @command("restore")
 @click.option(
     "--without-copy", is_flag=True, help="Start a new control plane, without sites, though there may be a copy."
 )
+@click.option(
+    "--links-only",
+    is_flag=True,
+    help="Leave the control plane as it is, and crawl again what was under way: after you restored it yourself.",
+)
 @as_json
 @click.pass_obj
-def run(invocation: Invocation, without_copy: bool, as_json: bool) -> None:
+def run(invocation: Invocation, without_copy: bool, links_only: bool, as_json: bool) -> None:
     """Put back the newest good copy of the control plane.
 
     Nothing may run meanwhile. The damaged file is kept; what was under way is crawled again.
     """
-    from weft.actions.restore import restore
+    from weft.actions.restore import restore, take_back
 
+    if without_copy and links_only:
+        raise UsageError("give --without-copy or --links-only, not both")
     settings, home = invocation.load().settings, invocation.home.require()
+    if links_only:
+        with invocation.writer() as store:
+            links = take_back(settings, store)
+        click.echo(json.dumps({"links": links}) if as_json else _crawled_again(links))
+        return
     with invocation.writer() as store:
         done = restore(settings, home, store, without_copy=without_copy)
     made = None if done.copy is None else moment(int(done.copy.stat().st_mtime * 1000))
@@ -37,4 +50,12 @@ def run(invocation: Invocation, without_copy: bool, as_json: bool) -> None:
         click.echo(f"Restored the copy of {made}")
     if done.aside is not None:
         click.echo(f"  {done.aside.name} is the damaged one; delete it when you like")
-    click.echo(f"  {done.links:,} links that were under way are crawled again")
+    click.echo(f"  {_crawled_again(done.links)}")
+
+
+def _crawled_again(links: int) -> str:
+    return (
+        "1 link that was under way is crawled again"
+        if links == 1
+        else (f"{links:,} links that were under way are crawled again")
+    )

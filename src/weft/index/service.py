@@ -181,8 +181,12 @@ class IndexService:
         return chunks or []
 
     async def _release_unknown(self) -> None:
-        """Chunks whose answer was lost are ours without our knowing; with a new lease they are offered again."""
+        """Chunks whose answer was lost, or whose report was refused, are ours and we have forgotten them.
+
+        With a new lease they are offered again. Not at once: what is refused may be refused again.
+        """
         if self._may_hold_more:
+            await asyncio.sleep(_LONGEST_IDLE)
             self._may_hold_more = False
             await self._keeper.release()
 

@@ -83,11 +83,16 @@ class UrlServerCalls(NodeCalls, AddLinks, ReadSites, ReadRobots, Protocol):
     def refuse(self, crawler: Lease, results: Sequence[Result]) -> list[Outcome]:
         """Errors found by the URL server itself (robots, private address, no such host), with their replacements."""
 
-    def release(self, crawler: Lease, doc_ids: Sequence[DocId] | None = None) -> int:
-        """Give links back to pending, not as a loss; None: everything that this crawler holds and nobody reported."""
+    def release(
+        self, crawler: Lease, doc_ids: Sequence[DocId] | None = None, keep: Collection[DocId] = frozenset()
+    ) -> int:
+        """Give links back to pending, not as a loss; None: everything that this crawler holds and nobody reported.
 
-    def defer(self, until: Mapping[str, int]) -> None:
-        """No link of these web hosts is claimed before these moments (database's clock)."""
+        Those in `keep` it keeps in any case.
+        """
+
+    def defer(self, waits: Mapping[str, int]) -> None:
+        """No link of these web hosts is claimed for so many milliseconds, whatever the caller's clock says."""
 
     def seal_finished(self, crawler: Lease) -> int:
         """Move finished links out of this crawler's unfinished chunks into a new chunk, crawled at once; how many."""

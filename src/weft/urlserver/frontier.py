@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from weft.config.sections import UrlserverSettings
-from weft.mgmt.values import ClaimedLink, Outcome
+from weft.mgmt.values import ClaimedLink, DocId, Outcome
 from weft.model.fetch_error import FetchError
 from weft.model.site import SiteSettings
 from weft.urlserver.hosts import ARRIVING, NEEDS_ADDRESS, Host, Ip
@@ -60,6 +60,14 @@ class Frontier:
     def has_foreign_in_flight(self) -> bool:
         """Tell whether URLs are under way to addresses that are not ours any more."""
         return any(not self.registry.ips.owns(ip) for ip in self.in_flight.ips())
+
+    def known_links(self) -> set[DocId]:
+        """All that the control plane may have given us: waiting, under way, or about to be handed back."""
+        requests = self.requests
+        known = {doc_id_of(link) for host in self.registry.hosts.values() for link in host.links}
+        known.update(doc_id_of(link) for links in self.in_flight.links_by_host().values() for link in links)
+        known.update(result.doc_id for result in requests.refuse)
+        return known.union(requests.release, (doc_id for doc_id, _ in requests.lose))
 
     def reject_list(self) -> set[str]:
         """Hosts of which no more links are wanted: full, crowded at their address, failing, or without a queue."""

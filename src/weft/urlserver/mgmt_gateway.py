@@ -113,11 +113,12 @@ class MgmtGateway:
     def _give_back(self, lease: Lease, requests: MgmtRequests, replies: MgmtReplies) -> None:
         # Deferred first: nothing that is given back may be claimed again before its time.
         if requests.defer:
-            self._mgmt.defer({host: self._to_wall(moment) for host, moment in requests.defer.items()})
+            now = self._monotonic.now()
+            self._mgmt.defer({host: moment - now for host, moment in requests.defer.items()})
             requests.defer = {}
-        _hand_over("refuse", requests.refuse, lambda some: self._refuse(lease, some, replies))
-        _hand_over("lost", requests.lose, lambda some: self._mgmt.lost(lease, some))
-        _hand_over("release", requests.release, lambda some: self._mgmt.release(lease, some))
+        replies.refused += _hand_over("refuse", requests.refuse, lambda some: self._refuse(lease, some, replies))
+        replies.refused += _hand_over("lost", requests.lose, lambda some: self._mgmt.lost(lease, some))
+        replies.refused += _hand_over("release", requests.release, lambda some: self._mgmt.release(lease, some))
 
     def _refuse(self, lease: Lease, results: list[Result], replies: MgmtReplies) -> None:
         replies.links += filter(None, (outcome.replacement for outcome in self._mgmt.refuse(lease, results)))
@@ -213,9 +214,6 @@ class MgmtGateway:
     def _to_monotonic(self, moment: int) -> int:
         return moment - self._wall.now() + self._monotonic.now()
 
-    def _to_wall(self, moment: int) -> int:
-        return moment - self._monotonic.now() + self._wall.now()
-
 
 def is_fresh(robots: Robots, now: int) -> bool:
     """Not if it comes from the future: a clock was set back, and nobody knows how old it is."""
@@ -233,12 +231,12 @@ def _in_bulk(items: Iterable[T]) -> Iterator[list[T]]:
         yield some
 
 
-def _hand_over(call: str, items: list[T], hand_over: Callable[[list[T]], object]) -> None:
+def _hand_over(call: str, items: list[T], hand_over: Callable[[list[T]], object]) -> int:
     """In parts, each taken off the list once it is handed over, so that after an error the rest can be tried again.
 
-    What is refused when it is handed over alone is left out: the control plane frees it when the lease ends.
+    What is refused when it is handed over alone is left out; returns how many those are.
     """
-    size = BULK
+    size, refused = BULK, 0
     while items:
         some = items[:size]
         try:
@@ -250,4 +248,6 @@ def _hand_over(call: str, items: list[T], hand_over: Callable[[list[T]], object]
                 size = 1
                 continue
             log.error("control plane refused call=%s item=%s reason=%s", call, some[0], error)
+            refused += 1
         del items[: len(some)]
+    return refused

@@ -92,3 +92,5 @@ class MgmtReplies:
     robots_opened: dict[str, ClaimedLink] = field(default_factory=dict)
     robots_busy: list[str] = field(default_factory=list)
     """Origins whose robots.txt another URL server is fetching."""
+    refused: int = 0
+    """Links that the control plane would not take back: it has to be asked to free them."""

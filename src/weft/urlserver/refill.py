@@ -28,7 +28,8 @@ class Refill:
         self._room_before = (-1, -1)
         self._is_running = False
         self._attempts = 0
-        self._may_hold_more = False
+        self._handing_over = asyncio.Lock()
+        """While it is held, what we hold changes only as the frontier knows."""
 
     @property
     def is_idle(self) -> bool:
@@ -90,11 +91,15 @@ class Refill:
 
     async def _send_requests(self) -> None:
         session, gateway = self._session, self._session.resources.gateway
-        requests, replies = session.frontier.requests.take(), MgmtReplies()
-        session.has_finished |= bool(requests.refuse)
-        await session.resources.control.call("requests", lambda: gateway.run(session.lease, requests, replies))
-        self._lookups.begin(replies.unresolved, replies.unanswered)
-        session.learn(replies)
+        async with self._handing_over:
+            requests, replies = session.frontier.requests.take(), MgmtReplies()
+            session.has_finished |= bool(requests.refuse)
+            await session.resources.control.call("requests", lambda: gateway.run(session.lease, requests, replies))
+            self._lookups.begin(replies.unresolved, replies.unanswered)
+            session.learn(replies)
+        if replies.refused:
+            await asyncio.sleep(LONGEST_WAIT)  # what is refused may be refused again
+            await self._release_unknown()
 
     def _wants_links(self) -> bool:
         return self._has_spider() and self._session.frontier.wants_links(self._session.now) and self._session.may_send
@@ -109,17 +114,18 @@ class Refill:
             return resources.gateway.claim(session.lease, limit, reject)
 
         replies = await resources.control.call_or_log("claim", claim)
-        self._may_hold_more |= self._attempts > 1
         if replies is not None:
             session.learn(replies)
-        if replies is None or not replies.links:
+        if self._attempts > 1:
             await self._release_unknown()
-            return False
-        return True
+        return replies is not None and bool(replies.links)
 
     async def _release_unknown(self) -> None:
-        """A claim whose answer was lost may have given us links that we know nothing of."""
+        """Give back links that we hold and know nothing of: a claim's answer was lost, or a report refused.
+
+        A replacement that we are about to learn of may be among them: then it is claimed again.
+        """
         session, control = self._session, self._session.resources.control
-        if self._may_hold_more and session.frontier.is_empty:
-            self._may_hold_more = False
-            await control.call_or_log("release", lambda: control.mgmt.release(session.lease))
+        async with self._handing_over:
+            known = session.frontier.known_links()
+            await control.call_or_log("release", lambda: control.mgmt.release(session.lease, None, known))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from weft.mgmt.memory.state import NOBODY, MemoryCalls, MemoryLink, values_for
 from weft.mgmt.rules.transitions import Cause, link_after
@@ -60,10 +60,12 @@ class MemoryLinks(MemoryCalls):
         found = {uri: self._state.by_uri.get((LinkKind.PAGE, uri)) for uri in uris}
         return {uri: _facts(link) for uri, link in found.items() if link is not None}
 
-    def release(self, crawler: Lease, doc_ids: Sequence[DocId] | None = None) -> int:
+    def release(
+        self, crawler: Lease, doc_ids: Sequence[DocId] | None = None, keep: Collection[DocId] = frozenset()
+    ) -> int:
         self._alive(crawler)
         chosen = list(self._state.links) if doc_ids is None else list(dict.fromkeys(doc_ids))
-        links = [link for doc_id in chosen if (link := self._held(crawler.node, doc_id))]
+        links = [link for doc_id in chosen if doc_id not in keep and (link := self._held(crawler.node, doc_id))]
         for link in links:
             self._give_back(link, Cause.RELEASE)
         return len(links)
@@ -100,9 +102,10 @@ class MemoryLinks(MemoryCalls):
             return False
         return self._state.chunks[link.chunk_id].built is BuilderTask.BUILT and link.result.ended <= after
 
-    def defer(self, until: Mapping[str, int]) -> None:
-        for web_host, moment in until.items():
-            self._state.defer(web_host, moment, self._clock.now())
+    def defer(self, waits: Mapping[str, int]) -> None:
+        now = self._clock.now()
+        for web_host, wait in waits.items():
+            self._state.defer(web_host, now + wait, now)
 
 
 def _facts(link: MemoryLink) -> LinkFacts:

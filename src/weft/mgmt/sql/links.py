@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from weft.mgmt.rules.transitions import Cause, link_after
@@ -184,19 +184,27 @@ class _ToFetch(NamedTuple):
 
 
 def release_held(
-    tx: Transaction, counters: CounterChanges, crawler: Lease, doc_ids: Sequence[DocId] | None = None
+    tx: Transaction,
+    counters: CounterChanges,
+    crawler: Lease,
+    doc_ids: Sequence[DocId] | None = None,
+    keep: Collection[DocId] = frozenset(),
 ) -> int:
     alive(tx, crawler)
-    return release(tx, counters, crawler.node, doc_ids, Cause.RELEASE)
+    chosen = held_by(tx, crawler.node) if doc_ids is None else doc_ids
+    return release(tx, counters, crawler.node, [doc_id for doc_id in chosen if doc_id not in keep], Cause.RELEASE)
+
+
+def held_by(tx: Transaction, node: NodeId) -> list[DocId]:
+    return [doc_id for (doc_id,) in tx.rows(_HELD, node=node)]
 
 
 def release(
     tx: Transaction, counters: CounterChanges, node: NodeId, doc_ids: Iterable[DocId] | None, cause: Cause
 ) -> int:
     """Give back links that this node holds; None: all of them."""
-    if doc_ids is None:
-        doc_ids = [doc_id for (doc_id,) in tx.rows(_HELD, node=node)]
-    links = [link for link in lock_links(tx, doc_ids).values() if link.is_held_by(node)]
+    chosen = held_by(tx, node) if doc_ids is None else doc_ids
+    links = [link for link in lock_links(tx, chosen).values() if link.is_held_by(node)]
     give_back(tx, counters, links, cause)
     return len(links)
 
@@ -243,6 +251,6 @@ def _reopened(counters: CounterChanges, link: KnownLink, wanted: Reopen) -> list
     return [link.doc_id, wanted.url, wanted.web_host, wanted.priority, wanted.etag, wanted.last_modified]
 
 
-def defer(tx: Transaction, counters: CounterChanges, until: Mapping[str, int]) -> None:
-    for web_host, moment in until.items():
-        counters.deferred(web_host, moment)
+def defer(tx: Transaction, counters: CounterChanges, waits: Mapping[str, int]) -> None:
+    for web_host, wait in waits.items():
+        counters.deferred(web_host, tx.now + wait)
