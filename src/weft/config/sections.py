@@ -31,7 +31,7 @@ class StoreSettings:
         mask=hide_password,
     )
     cache_bytes: int = key(
-        256 * MIB, "Memory in each process for caching blocks read from disk.", Between(MIB, TIB), "bytes"
+        128 * MIB, "Memory in each process for caching blocks read from disk.", Between(MIB, TIB), "bytes"
     )
     write_buffer_bytes: int = key(
         64 * MIB, "Changes in memory are written to disk once they take this much.", Between(MIB, 4 * GIB), "bytes"
