@@ -13,6 +13,7 @@ from weft.mgmt.rules.results import NOT_KEPT
 from weft.mgmt.values import (
     Address,
     BuildChunk,
+    BuildQueue,
     Chunk,
     ClaimedLink,
     Health,
@@ -884,3 +885,22 @@ def test_another_process_sees_the_same(engine: Engine, mgmt: Mgmt, crawler: Leas
     assert [other.table(relation) for relation in RELATIONS] == [mgmt.table(relation) for relation in RELATIONS]
     assert other.counts() == mgmt.counts()
     assert len(claimed(other, crawler).links) == 2
+
+
+def test_what_waits_for_builders_is_told_while_one_is_online(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(6))
+    first, second = claimed(mgmt, crawler, 3), claimed(mgmt, crawler, 3)
+    mgmt.report([archived(one, ended=10 + n) for n, one in enumerate(first.links)])
+    mgmt.report([archived(second.links[0], ended=99)])
+    assert mgmt.build_queue() == BuildQueue(), "nobody builds"
+    builder = mgmt.register(NodeType.INDEX_BUILDER, BUILDER)
+    mgmt.tell(builder, NodeState.ONLINE)
+    assert mgmt.build_queue() == BuildQueue(4, 12)
+    (taken,) = mgmt.take_crawled(builder)
+    assert mgmt.build_queue() == BuildQueue(1, 0), "finished, but its chunk is not"
+    assert mgmt.seal_finished(crawler) == 1
+    assert mgmt.build_queue() == BuildQueue(1, 99)
+    mgmt.build_failed(builder, taken.id, taken.attempt, "no")
+    assert mgmt.build_queue() == BuildQueue(4, 12)
+    mgmt.tell(builder, NodeState.PAUSED)
+    assert mgmt.build_queue() == BuildQueue()

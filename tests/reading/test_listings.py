@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from support.suites import suite_file
 from weft.archive.body_decoding import BodyRefused, DecodeLimits
-from weft.reading.listing_entries import ListedUrl, lastmod_of, read_listing
+from weft.model.url import UrlRules
+from weft.reading.following import followed_entries
+from weft.reading.listing_entries import ListedUrl, UrlListing, lastmod_of, read_listing
 from weft.reading.listing_kinds import ListingKind, kind_of, unpacked
 
 MOST = 50_000
@@ -151,3 +153,14 @@ def test_any_bytes_are_a_listing(body: bytes, kind: ListingKind) -> None:
 )
 def test_what_is_no_listing_is_none(content_type: str, url: str, body: bytes) -> None:
     assert kind_of(content_type, url, body) is None
+
+
+def test_the_urls_of_a_listing_are_followed_up_to_so_many_bytes() -> None:
+    rules = UrlRules()
+    page = rules.identify("https://a.com/sitemap.xml")
+    listing = UrlListing(ListingKind.TEXT, [ListedUrl(f"https://a.com/{n}", 0) for n in range(9)], is_cut=False)
+    followed = [
+        [found.url for found in followed_entries(rules, page, listing, most)] for most in (0, 14, 15, 44, 45, 999)
+    ]
+    assert [len(urls) for urls in followed] == [0, 0, 1, 2, 3, 9]
+    assert followed[4] == ["https://a.com/0", "https://a.com/1", "https://a.com/2"]

@@ -95,7 +95,9 @@ def _load(invocation: Invocation, sources: list[ImportSource], wishes: Wishes) -
     from weft.intake.page_reader import PageReader
     from weft.intake.parser_pool import parser_pool
     from weft.linkindex.pipeline import LinkIndex
+    from weft.roles.memory_return import return_memory
 
+    return_memory()
     settings = invocation.load().settings
     if invocation.home.make(starter()):
         say(f"Created {invocation.home.path}", err=True)

@@ -31,7 +31,7 @@ class StoreSettings:
         mask=hide_password,
     )
     cache_bytes: int = key(
-        256 * MIB, "Memory in each process for caching blocks read from disk.", Between(MIB, TIB), "bytes"
+        128 * MIB, "Memory in each process for caching blocks read from disk.", Between(MIB, TIB), "bytes"
     )
     write_buffer_bytes: int = key(
         64 * MIB, "Changes in memory are written to disk once they take this much.", Between(MIB, 4 * GIB), "bytes"
@@ -64,7 +64,7 @@ class MgmtSettings:
         100, "Links that a URL server claims at once, as one chunk.", Between(1, 100_000), "links", reader="URL server"
     )
     chunk_linger: float = key(
-        2.0,
+        1.0,
         "How often finished links of unfinished chunks are passed on.",
         Between(0, 3600),
         "seconds",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from weft import failpoints
 from weft.errors import WeftError
 from weft.index import import_run
+from weft.index.round_weight import light_rounds
 from weft.intake.import_source import ImportSource
 from weft.intake.page_reader import PageBlock, PageReader, Skipped
 from weft.intake.source_format import SourceFormat
@@ -161,9 +162,13 @@ class Importer:
         if self._pace is not None:
             self._pace.take(len(collected.pages))
         failpoints.point("import.round.before")
-        applied = self._index.apply(collected.pages, notes)
+        *heavy, last = light_rounds(collected.pages)
+        for pages in heavy:
+            # Without a note: after a kill they come again, and change nothing.
+            self.report.add(self._index.apply(pages), pages)
+        applied = self._index.apply(last, notes)
         failpoints.point("import.round.after")
-        self.report.add(applied, collected.pages)
+        self.report.add(applied, last)
         return _Round(collected.most)
 
 

@@ -7,9 +7,11 @@ as an object, as an entry of the batch and in RocksDB's memory at once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from weft.index.fetch_reader import ReadFetch
+from weft.linkindex.loaded import LoadedPage
 
 ROUND_WEIGHT: Final = 64 << 20
 """Bytes that a round may weigh before it is written. What one page weighs is bounded by `limits.page_link_bytes`;
@@ -23,11 +25,27 @@ _TARGET, _SOURCE, _ANCHOR, _CONTENT, _FOLLOWED = 10, 4, 5, 4, 5
 
 
 def weight_of(read: ReadFetch) -> int:
-    weight = _FETCH + sum(len(each.uri) + len(each.url) for each in read.follow) * _FOLLOWED
-    weight += _CELLS * len(read.follow)
-    if page := read.page:
-        links = page.outlinks
-        count = len(links.targets)
-        weight += _CONTENT * (len(page.cur) + len(page.doc)) + count * (_CELLS + _SOURCE * len(page.uri))
-        weight += _TARGET * sum(map(len, links.targets)) + _ANCHOR * sum(map(len, links.anchors))
-    return weight
+    """Of a fetch and all that follows from it."""
+    followed = sum(len(each.uri) + len(each.url) for each in read.follow)
+    weight = _FETCH + _CELLS * len(read.follow) + _FOLLOWED * followed
+    return weight + page_weight(read.page) if read.page else weight
+
+
+def page_weight(page: LoadedPage) -> int:
+    links = page.outlinks
+    content = _CONTENT * (len(page.cur) + len(page.doc))
+    references = len(links.targets) * (_CELLS + _SOURCE * len(page.uri))
+    return content + references + _TARGET * sum(map(len, links.targets)) + _ANCHOR * sum(map(len, links.anchors))
+
+
+def light_rounds(pages: Sequence[LoadedPage], most: int = ROUND_WEIGHT) -> Iterator[list[LoadedPage]]:
+    """The pages in parts that are no heavier than a round should be, but for a page that is so alone."""
+    part: list[LoadedPage] = []
+    weight = 0
+    for page in pages:
+        if part and weight + page_weight(page) > most:
+            yield part
+            part, weight = [], 0
+        part.append(page)
+        weight += page_weight(page)
+    yield part

@@ -20,7 +20,7 @@ from weft.intake.workers.worker_process import WorkerCommand, WorkerLost, Worker
 PATIENCE: Final = 30.0
 """Seconds that a worker may be silent beyond the processor time of its pages: it may have to wait for a processor."""
 
-_ROOM: Final = 256 << 20
+_ROOM: Final = 64 << 20
 """Bytes of answers that may wait to be taken before only the oldest question is worked on."""
 
 
