@@ -57,12 +57,13 @@ def crawl(
 
     Run it again to resume. Ctrl-C finishes running fetches and stops; a second Ctrl-C stops at once.
     """
+    from weft.config import as_variables
     from weft.supervisor.role_commands import role_commands
 
     invocation = context.ensure_object(Invocation)
     with _claimed_home(invocation) as lock:
         _prepare(invocation, urls, scope)
-        roles = role_commands(invocation.home.path.resolve(), invocation.sets, spiders, again)
+        roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), spiders, again)
         reason = _run(invocation, lock, roles, Goal(pages, seconds), is_endless=False)
     context.exit(130 if reason == "interrupted" else 0)
 
@@ -72,11 +73,12 @@ def crawl(
 @click.pass_obj
 def up(invocation: Invocation, spiders: int) -> None:
     """Crawl continuously and refetch pages when they are due, until Ctrl-C."""
+    from weft.config import as_variables
     from weft.supervisor.role_commands import role_commands
 
     with _claimed_home(invocation) as lock:
         _prepare(invocation, (), "hosts")
-        roles = role_commands(invocation.home.path.resolve(), invocation.sets, spiders)
+        roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), spiders)
         _run(invocation, lock, roles, Goal(), is_endless=True)
 
 
@@ -87,6 +89,7 @@ def _claimed_home(invocation: Invocation) -> Iterator[ProcessLock]:
     from weft.supervisor.home_claim import claim_home
 
     invocation.load()
+    _warn_of_secrets(invocation)
     if invocation.home.make(starter()):
         say(f"Created {invocation.home.path}", err=True)
     lock = claim_home(invocation.home, lambda sentence: say(f"weft: {sentence}", err=True))
@@ -95,6 +98,14 @@ def _claimed_home(invocation: Invocation) -> Iterator[ProcessLock]:
         yield lock
     finally:
         lock.release()
+
+
+def _warn_of_secrets(invocation: Invocation) -> None:
+    from weft.config import KEYS, secrets_in
+
+    for name in secrets_in(invocation.sets):
+        instead = f"use weft.toml or {KEYS[name].variable}"
+        say(f"weft: other users of this machine can read {name} on the command line; {instead}", err=True)
 
 
 def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
