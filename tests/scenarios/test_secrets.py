@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -96,7 +96,7 @@ def files_with(secret: str, home: Path, *, allowed: str = "") -> list[str]:
 
 
 @contextmanager
-def crawling(place: Path, web: Web, *words: str) -> Iterator[subprocess.Popen[str]]:
+def crawling(place: Path, web: Web, *words: str, umask: int = -1) -> Iterator[subprocess.Popen[str]]:
     """A crawl that hangs at /held."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
     process = subprocess.Popen(
@@ -105,6 +105,7 @@ def crawling(place: Path, web: Web, *words: str) -> Iterator[subprocess.Popen[st
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        umask=umask,
     )
     try:
         assert web.held.wait(PATIENCE), "the crawl did not come to its page"
@@ -211,3 +212,45 @@ def test_a_control_plane_that_cannot_be_reached_is_named_without_its_password(tm
         assert done.returncode == 2
         assert "control plane" in done.stderr or "mgmt.url" in done.stderr
         assert SECRET not in done.stdout + done.stderr, url
+
+
+def test_all_that_a_crawl_writes_into_a_new_home_is_for_its_owner_alone(tmp_path: Path, web: Web) -> None:
+    web.pages = {"/": (200, {}, "<a href=/held>x</a>"), "/held": (200, {}, "held")}
+    home, seen = tmp_path / "home", dict[str, int]()
+
+    def look() -> None:
+        for path in home.rglob("*"):
+            with suppress(FileNotFoundError):
+                seen[str(path.relative_to(home))] = path.lstat().st_mode & 0o777
+
+    with crawling(tmp_path, web, web.url("/"), umask=0) as process:
+        look()
+        web.let_go.set()
+        assert "may read" not in process.communicate(timeout=PATIENCE)[1]
+    look()
+    assert home.stat().st_mode & 0o777 == 0o700
+    links = {name for name in seen if (home / name).is_symlink()}
+    assert {name: mode for name, mode in seen.items() if mode & 0o077 and name not in links} == {}
+    for part in ("weft.toml", "mgmt.db-wal", "store/CURRENT", "logs/spider.log", "status/index.json", "crawl.lock"):
+        assert part in seen
+    assert any(name.startswith("warc/weft-") for name in seen)
+    out = tmp_path / "pages.csv"
+    done = weft("export", "pages", "--output", str(out), "--home", "home", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert out.stat().st_mode & 0o777 == 0o666 & ~current_umask(), "an export is for whom the user says"
+
+
+def current_umask() -> int:
+    os.umask(mask := os.umask(0))
+    return mask
+
+
+def test_a_home_that_others_may_read_is_left_so_with_one_warning(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o755)
+    assert weft("init", "--home", "home", cwd=tmp_path).stderr == ""
+    warned = weft("crawl", "http://10.0.0.1/", "--home", "home", cwd=tmp_path).stderr
+    assert warned.count("other users of this machine may read home; `chmod -R go= home` makes it private") == 1
+    assert weft("status", "--home", "home", cwd=tmp_path).stderr == ""
+    assert home.stat().st_mode & 0o777 == 0o755

@@ -92,7 +92,13 @@ def _claimed_home(invocation: Invocation) -> Iterator[ProcessLock]:
     _warn_of_secrets(invocation)
     if invocation.home.make(starter()):
         say(f"Created {invocation.home.path}", err=True)
-    lock = claim_home(invocation.home, lambda sentence: say(f"weft: {sentence}", err=True))
+    home = invocation.home_to_write()
+    if not home.is_private:
+        say(
+            f"weft: other users of this machine may read {home.path}; `chmod -R go= {home.path}` makes it private",
+            err=True,
+        )
+    lock = claim_home(home, lambda sentence: say(f"weft: {sentence}", err=True))
     try:
         invocation.writer().close()  # raises an error that says who writes to the store
         yield lock

@@ -42,7 +42,7 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     from weft.roles.log_output import begin_logging
     from weft.roles.stop import run_role
 
-    settings, home = invocation.load().settings, invocation.home.require()
+    settings, home = invocation.load().settings, invocation.home_to_write()
     begin_logging()
     clock, archive = SystemClock(), home.path / settings.spider.warc_dir
     with (

@@ -36,7 +36,7 @@ def run(invocation: Invocation) -> None:
     from weft.roles.log_output import begin_logging
     from weft.roles.stop import run_role
 
-    settings, home = invocation.load().settings, invocation.home.require()
+    settings, home = invocation.load().settings, invocation.home_to_write()
     begin_logging()
     address = host_and_port(settings.spider.listen, settings.urlserver.spider_port)
     with open_listener("spider.listen", *address, settings.spider.token) as listener:

@@ -42,7 +42,7 @@ def run(invocation: Invocation) -> None:
     from weft.roles.status_file import forget_status
     from weft.roles.stop import run_role
 
-    settings, home = invocation.load().settings, invocation.home.require()
+    settings, home = invocation.load().settings, invocation.home_to_write()
     begin_logging()
     # The loop must not wait for the thread that talks to the control plane: a host asked late is a host kept idle.
     sys.setswitchinterval(0.0005)
