@@ -15,6 +15,9 @@ from weft.errors import HomeError
 SETTINGS_FILE = "weft.toml"
 DEFAULT_HOME = "weft-data"
 _WORKPLACE = "sort-"
+_PRIVATE = 0o700
+_OTHERS = 0o077
+"""The rights of the group and of everybody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +57,32 @@ class Home:
         return self
 
     def make(self, settings_text: str) -> bool:
-        """Create the directory and its settings file unless they exist; returns whether the file is new."""
+        """Create the directory and its settings file unless they exist; returns whether the file is new.
+
+        A new directory is for its owner alone.
+        """
         self._refuse_foreign()
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            self._make_directory()
             if self.settings_file.exists():
                 return False
             aside = self.settings_file.with_suffix(".new")
+            aside.touch(mode=0o600 if self.is_private else 0o666)
             aside.write_text(settings_text)
             aside.replace(self.settings_file)
         except OSError as error:
             raise HomeError(f"{self.path}: the home cannot be created: {error.strerror}") from error
         return True
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only its owner may enter it. A new home is; whoever made the directory before chose its mode."""
+        return not self.path.stat().st_mode & _OTHERS
+
+    def keep_private(self) -> None:
+        """What this process creates from now on is for its owner alone, if the home is."""
+        if self.is_private:
+            os.umask(_OTHERS)
 
     @contextmanager
     def workplace(self) -> Iterator[Path]:
@@ -75,13 +92,18 @@ class Home:
                 shutil.rmtree(left, ignore_errors=True)  # left by a process that was killed
         directory = self.path / f"{_WORKPLACE}{os.getpid()}"
         try:
-            directory.mkdir(exist_ok=True)
+            directory.mkdir(mode=_PRIVATE, exist_ok=True)
         except OSError:
             directory = Path(tempfile.mkdtemp(prefix="weft-"))
         try:
             yield directory
         finally:
             shutil.rmtree(directory, ignore_errors=True)
+
+    def _make_directory(self) -> None:
+        if not self.path.is_dir():
+            self.path.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+            self.path.chmod(_PRIVATE)  # an umask may have taken away what the owner needs
 
     def _refuse_foreign(self) -> None:
         if self.path.exists() and not self.path.is_dir():

@@ -62,7 +62,7 @@ class ProcessLock:
     def take(cls, path: Path) -> ProcessLock:
         """Raises LockHeld, or OSError where the file cannot be made."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         for left in reversed(range(_TRIES)):
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

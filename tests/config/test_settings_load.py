@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from weft.config import KEYS, Settings, TextTable, load
+from weft.config import KEYS, Settings, TextTable, as_variables, load, secrets_in
 
 
 def write(home, text):
@@ -39,6 +39,24 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_file(tmp_path):
 
 def test_of_two_flags_for_one_key_the_later_one_wins():
     assert load(None, {}, ["index.keep_days=1", "index.keep_days=2"]).settings.index.keep_days == 2
+
+
+def test_flags_given_as_variables_mean_the_same():
+    flags = ["Spider.Token= a=b", "index.keep_days=3", "index.keep_days=4", 'spider.contact="me@example.com"']
+    variables = as_variables(flags)
+    assert variables == {
+        "WEFT_SPIDER_TOKEN": " a=b",
+        "WEFT_INDEX_KEEP_DAYS": "4",
+        "WEFT_SPIDER_CONTACT": '"me@example.com"',
+    }
+    plain = flags[1:]
+    assert load(None, as_variables(plain), []).settings == load(None, {}, plain).settings
+
+
+def test_flags_that_hold_secrets_are_known():
+    flags = ["spider.token=x", "mgmt.url=postgresql://u:p@h/d", "store.url=rocksdb:", "index.keep_days=3"]
+    assert secrets_in(flags) == ["spider.token", "mgmt.url"]
+    assert secrets_in(["spider.token=", "mgmt.url=postgresql://h/d"]) == []
 
 
 def test_a_value_equal_to_the_default_still_has_its_origin():

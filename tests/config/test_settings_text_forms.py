@@ -9,7 +9,14 @@ from weft.config import KEYS, Settings, host_and_port, load, spiders, user_agent
 
 TAKEN: dict[str, list[Any]] = {
     "store.url": ["rocksdb:", "cassandra://a/k", "cassandra://a,b:9042,[::1]/weft_1", "cassandra://me:pw@a/k"],
-    "mgmt.url": ["sqlite:", "postgresql://", "postgresql://me:pw@host:5432/db?sslmode=require"],
+    "mgmt.url": [
+        "sqlite:",
+        "postgresql://",
+        "postgresql://me:pw@host:5432/db?sslmode=require",
+        "postgresql://me:p%2Fw%40%25@[::1],b:1/db",
+        "postgresql:///db?user=a@b&host=/run/pg",
+        "postgresql://h?user=a@b",
+    ],
     "url.strip": ["sid", "utm_*", "asp.net_sessionid", "_ga", "é"],
     "urlserver.spider_host": ["10.0.0.1", "spider.example", "a:7071, b,[::1]", "[::1]:7071"],
     "urlserver.allow_net": ["10.0.0.0/8", "127.0.0.1", "fd00::/8", "::1"],
@@ -21,7 +28,18 @@ TAKEN: dict[str, list[Any]] = {
 }
 REFUSED: dict[str, list[Any]] = {
     "store.url": ["", "rocksdb", "rocksdb:/data", "RocksDB:", "cassandra://", "cassandra://a", "cassandra://a/k-1"],
-    "mgmt.url": ["", "sqlite", "sqlite:x", "postgres://a", "postgresql:a", "postgresql://a b"],
+    "mgmt.url": [
+        "",
+        "sqlite",
+        "sqlite:x",
+        "postgres://a",
+        "postgresql:a",
+        "postgresql://a b",
+        "postgresql://me:p/w@host/db",
+        "postgresql://me:p@w@host/db",
+        "postgresql://me:p%w@host/db",
+        "postgresql://h/%",
+    ],
     "url.strip": ["", "*", "a*b", "a b", "a=b", "a&b", "a**"],
     "urlserver.spider_host": ["", "a,", "a b", "a:99999", "::1", "[::::]", "http://a", "-a"],
     "urlserver.allow_net": ["", "10.0.0.1/8", "10", "localhost", "::/129"],

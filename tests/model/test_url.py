@@ -18,6 +18,7 @@ from weft.model.url import (
     remembered_origin,
     resolve,
     url_of,
+    without_userinfo,
 )
 
 RULES = UrlRules(STRIP)
@@ -287,3 +288,30 @@ def test_memory_of_hosts_is_bounded() -> None:
 def test_rules_can_be_sent_to_another_process() -> None:
     copy = pickle.loads(pickle.dumps(RULES))
     assert copy.identify("http://a.com/?utm_a=1") == RULES.identify("http://a.com/")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("https://user:secret@a.com/x", "https://a.com/x"),
+        ("HTTP:user:sec@ret@a.com", "HTTP:a.com"),
+        (" https:\\\\u:p@a.com\\x@y", " https:\\\\a.com\\x@y"),
+        ("//u:p@a.com?q=@", "//a.com?q=@"),
+        ("ftp://u:p@[bad", "ftp://[bad"),
+        ("https://a.com/@user", "https://a.com/@user"),
+        ("https://a.com?x=u:p@b", "https://a.com?x=u:p@b"),
+        ("/path/u:p@x", "/path/u:p@x"),
+        ("mailto:someone@a.com", "mailto:someone@a.com"),
+        ("", ""),
+    ],
+)
+def test_a_url_is_shown_without_user_and_password(given: str, shown: str) -> None:
+    assert without_userinfo(given) == shown
+
+
+def test_a_refusal_does_not_repeat_a_password() -> None:
+    for text in ("ftp://user:secret@a.com/", "http://user:secret@a.com:99999/", "http://user:secret@.../"):
+        with pytest.raises(UrlRefused) as refused:
+            RULES.identify_typed(text)
+        assert "secret" not in str(refused.value)
+        assert "secret" not in refused.value.why

@@ -40,7 +40,7 @@ def served_for(place: Path, plan: WebPlan = PLAN) -> Iterator[Served]:
     """A web, its log in `place`, and a home there that knows where it is."""
     with serving(plan, place / "web.log") as running:
         home = place / "home"
-        home.mkdir(exist_ok=True)
+        home.mkdir(mode=0o700, exist_ok=True)
         (home / "weft.toml").write_text(running.settings_text())
         yield running
 

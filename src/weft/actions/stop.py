@@ -63,7 +63,11 @@ def stop_weft(home: Home, patience: float = STOP_SECONDS, *, at_once: bool = Fal
 def _user_of(home: Home) -> tuple[Path, LockHolder] | None:
     """A crawl comes first: it also starts the process that writes the store."""
     for lock in (home.crawl_lock, home.store_lock):
-        if (holder := holder_of(lock)) is not None:
+        try:
+            holder = holder_of(lock)
+        except OSError as error:
+            raise HomeError(f"{lock} cannot be read: {error.strerror}") from error
+        if holder is not None:
             return lock, holder
     return None
 

@@ -17,7 +17,7 @@ def control_plane(invocation: Invocation) -> Iterator[Mgmt]:
     """The control plane of an existing home."""
     from weft.mgmt.open import open_mgmt
 
-    mgmt = open_mgmt(invocation.load().settings, invocation.home.require())
+    mgmt = open_mgmt(invocation.load().settings, invocation.home_to_write())
     try:
         yield mgmt
     finally:

@@ -57,13 +57,14 @@ def crawl(
 
     Run it again to resume. Ctrl-C finishes running fetches and stops; a second Ctrl-C stops at once.
     """
+    from weft.config import as_variables
     from weft.supervisor.reserved_ports import ReservedPorts
     from weft.supervisor.role_commands import role_commands
 
     invocation = context.ensure_object(Invocation)
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
         _prepare(invocation, urls, scope)
-        roles = role_commands(invocation.home.path.resolve(), invocation.sets, ports.numbers, again)
+        roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers, again)
         reason = _run(invocation, lock, roles, Goal(pages, seconds), is_endless=False)
     context.exit(130 if reason == "interrupted" else 0)
 
@@ -73,12 +74,13 @@ def crawl(
 @click.pass_obj
 def up(invocation: Invocation, spiders: int) -> None:
     """Crawl continuously and refetch pages when they are due, until Ctrl-C."""
+    from weft.config import as_variables
     from weft.supervisor.reserved_ports import ReservedPorts
     from weft.supervisor.role_commands import role_commands
 
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
         _prepare(invocation, (), "hosts")
-        roles = role_commands(invocation.home.path.resolve(), invocation.sets, ports.numbers)
+        roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers)
         _run(invocation, lock, roles, Goal(), is_endless=True)
 
 
@@ -89,14 +91,29 @@ def _claimed_home(invocation: Invocation) -> Iterator[ProcessLock]:
     from weft.supervisor.home_claim import claim_home
 
     invocation.load()
+    _warn_of_secrets(invocation)
     if invocation.home.make(starter()):
         say(f"Created {invocation.home.path}", err=True)
-    lock = claim_home(invocation.home, lambda sentence: say(f"weft: {sentence}", err=True))
+    home = invocation.home_to_write()
+    if not home.is_private:
+        say(
+            f"weft: other users of this machine may read {home.path}; `chmod -R go= {home.path}` makes it private",
+            err=True,
+        )
+    lock = claim_home(home, lambda sentence: say(f"weft: {sentence}", err=True))
     try:
         invocation.writer().close()  # raises an error that says who writes to the store
         yield lock
     finally:
         lock.release()
+
+
+def _warn_of_secrets(invocation: Invocation) -> None:
+    from weft.config import KEYS, secrets_in
+
+    for name in secrets_in(invocation.sets):
+        instead = f"use weft.toml or {KEYS[name].variable}"
+        say(f"weft: other users of this machine can read {name} on the command line; {instead}", err=True)
 
 
 def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:

@@ -35,6 +35,12 @@ class Invocation:
 
         return load(self.home.path, os.environ, self.sets)
 
+    def home_to_write(self) -> Home:
+        """The home, which must exist; in a private one, everything that this process creates is private too."""
+        home = self.home.require()
+        home.keep_private()
+        return home
+
     def reader(self) -> Reader:
         """The store of an existing home, to read from."""
         from weft.store.open import open_reader
@@ -51,7 +57,7 @@ class Invocation:
         """The store of an existing home, as its one writer."""
         from weft.store.open import open_store
 
-        return open_store(self.home.require().store, self.load().settings.store)
+        return open_store(self.home_to_write().store, self.load().settings.store)
 
 
 def _take_home(context: click.Context, _: click.Parameter, value: Path | None) -> None:

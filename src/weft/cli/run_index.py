@@ -44,7 +44,7 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     from weft.roles.memory_return import return_memory
     from weft.roles.stop import run_role
 
-    settings, home = invocation.load().settings, invocation.home.require()
+    settings, home = invocation.load().settings, invocation.home_to_write()
     begin_logging()
     return_memory()
     clock, archive = SystemClock(), home.path / settings.spider.warc_dir

@@ -40,7 +40,7 @@ def run(invocation: Invocation) -> None:
     from weft.roles.stop import run_role
     from weft.roles.supervisor_pipe import has_supervisor
 
-    home = invocation.home.require()
+    home = invocation.home_to_write()
     settings = with_run_token(invocation.load().settings, home.path)
     begin_logging()
     address = host_and_port(settings.spider.listen, settings.urlserver.spider_port)

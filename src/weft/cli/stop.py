@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 import msgspec
 
+from weft.actions.stop import STOP_SECONDS, StopAnswer, stop_weft
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.output import say, say_json
 from weft.process_lock import in_words
 
-if TYPE_CHECKING:
-    from weft.actions.stop import StopAnswer
-
 
 @command("stop")
 @click.option("--force", "at_once", is_flag=True, help="Drop running work and stop at once.")
-@click.option("--wait", "patience", type=click.FloatRange(min=0), default=60.0, metavar="S", help="Seconds to wait.")
+@click.option(
+    "--wait", "patience", type=click.FloatRange(min=0), default=STOP_SECONDS, metavar="S", help="Seconds to wait."
+)
 @as_json
 @click.pass_context
 def run(context: click.Context, at_once: bool, patience: float, as_json: bool) -> None:
     """Stop the weft that uses this home: it finishes running work first."""
-    from weft.actions.stop import stop_weft
-
     answer = stop_weft(context.ensure_object(Invocation).home.require(), patience, at_once=at_once)
     if as_json:
         say_json(msgspec.json.encode(answer))

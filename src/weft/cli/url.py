@@ -8,7 +8,7 @@ import click
 
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.output import say, say_json, say_lines
-from weft.model.url import UrlRefused, UrlRules
+from weft.model.url import UrlRefused, UrlRules, without_userinfo
 
 
 @command("url")
@@ -30,11 +30,12 @@ def run(context: click.Context, urls: tuple[str, ...], as_json: bool) -> None:
 
 
 def _identity(rules: UrlRules, given: str) -> dict[str, str]:
+    shown = without_userinfo(given)
     try:
         found = rules.identify_typed(given)
     except UrlRefused as refused:
-        return {"given": given, "refused": refused.why, "reason": refused.reason.value}
-    return {"given": given, "uri": found.uri, "domain": found.domain, "url": found.url}
+        return {"given": shown, "refused": refused.why, "reason": refused.reason.value}
+    return {"given": shown, "uri": found.uri, "domain": found.domain, "url": found.url}
 
 
 def _show(items: list[dict[str, str]]) -> None:

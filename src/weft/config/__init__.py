@@ -1,7 +1,7 @@
 """One frozen Settings object: weft.toml, overridden by the environment, overridden by flags."""
 
 from weft.config.keys import Key, TextTable, Value
-from weft.config.load import Loaded, load
+from weft.config.load import Loaded, as_variables, load, secrets_in
 from weft.config.settings import KEYS, Settings, user_agent
 from weft.config.show import Row, rows, shown, starter
 from weft.config.text import toml_text
@@ -15,9 +15,11 @@ __all__ = [
     "Settings",
     "TextTable",
     "Value",
+    "as_variables",
     "host_and_port",
     "load",
     "rows",
+    "secrets_in",
     "shown",
     "spiders",
     "starter",

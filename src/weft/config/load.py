@@ -147,6 +147,22 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[Given]:
 
 def _from_flags(flags: Sequence[str]) -> Iterator[Given]:
     """Read `section.key=value` texts; of two for one key the later one wins."""
+    for key, text in _split(flags):
+        yield Given(key, _from_text(key, text, FLAG), FLAG, FLAG)
+
+
+def as_variables(flags: Sequence[str]) -> dict[str, str]:
+    """The same settings as environment variables: what a process is started with is not for everybody's eyes."""
+    return {key.variable: text for key, text in _split(flags)}
+
+
+def secrets_in(flags: Sequence[str]) -> list[str]:
+    """The names of the settings among `flags` that hold a secret."""
+    given = {key.name: (key.facts.mask, text) for key, text in _split(flags)}
+    return [name for name, (mask, text) in given.items() if mask is not None and mask(text) != text]
+
+
+def _split(flags: Sequence[str]) -> Iterator[tuple[Key, str]]:
     for flag in flags:
         name, equals, text = flag.partition("=")
         if not equals:
@@ -155,7 +171,7 @@ def _from_flags(flags: Sequence[str]) -> Iterator[Given]:
         key = KEYS.get(f"{section}.{field}")
         if key is None:
             raise unknown_key(section, field, FLAG)
-        yield Given(key, _from_text(key, text, FLAG), FLAG, FLAG)
+        yield key, text
 
 
 def _not_a_pair(name: str) -> SettingsError:

@@ -14,7 +14,12 @@ _HOST_AND_PORT = re.compile(rf"({_HOST})(?::([0-9]{{1,5}}))?")
 _CASSANDRA_URL = re.compile(
     rf"cassandra://(?:[^@/\s]+@)?{_HOST}(?::[0-9]{{1,5}})?(?:,{_HOST}(?::[0-9]{{1,5}})?)*/[A-Za-z]\w{{0,47}}", re.ASCII
 )
-_POSTGRESQL_URL = re.compile(r"postgresql://[!-~]*")
+# Strict about `/`, `@` and `%`: the database driver repeats what it cannot read, and that may be half a password.
+_POSTGRESQL_URL = re.compile(
+    r"postgresql://(?:(?:[!-$&-.0-?A-~]|%[0-9A-Fa-f]{2})*@)?"  # user and password
+    r"(?:[!-$&-.0->A-~]|%[0-9A-Fa-f]{2})*"  # hosts and ports
+    r"(?:/(?:[!-$&->A-~]|%[0-9A-Fa-f]{2})*)?(?:\?(?:[!-$&-~]|%[0-9A-Fa-f]{2})*)?"  # database, parameters
+)
 _HOST_NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 _PARAMETER = re.compile(r"[^\s&=;#*?/]+\*?")
 _PRODUCT = re.compile(r"[A-Za-z_-]+(?:[/ ][ -~]*)?")
@@ -93,7 +98,7 @@ STORE_URL = Matching(
     lambda text: text == "rocksdb:" or _CASSANDRA_URL.fullmatch(text) is not None,
 )
 MGMT_URL = Matching(
-    '"sqlite:" or "postgresql://…"',
+    '"sqlite:" or "postgresql://…", percent-encoded',
     lambda text: text == "sqlite:" or _POSTGRESQL_URL.fullmatch(text) is not None,
 )
 LISTEN = Matching('"host:port"', _is_listen_address)

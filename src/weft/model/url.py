@@ -29,6 +29,7 @@ _PORT_OR_NOTHING: Final = re.compile(r"[0-9]+(?:[/?#\\]|\Z)|\Z")
 _NEVER_A_HOST: Final = frozenset(
     {"about", "blob", "callto", "data", "fax", "javascript", "mailto", "sms", "tel", "urn"}
 )
+_USERINFO: Final = re.compile(r"([\0- ]*(?:https?:[/\\]*|(?:[a-z][a-z0-9+.-]*:)?[/\\]{2}))[^/\\?#]*@", re.IGNORECASE)
 _SKIPPED_BY_PARSERS: Final = str.maketrans("", "", "\t\n\r")
 _EXPECTED: Final = ("a URL or a path", "a whole URL such as https://example.com/")
 _CONTROLS_AND_SPACE: Final = "".join(map(chr, range(0x21)))
@@ -88,6 +89,12 @@ def identity_of(url: str) -> PageUrl:
     if origin is None:
         raise UrlRefused(url, UrlFault.HOST, "it has no host; expected a URL that was normalised before")
     return PageUrl(url, make_uri(origin, url[slash:]), origin.domain)
+
+
+def without_userinfo(url: str) -> str:
+    """A URL, right or wrong, without the user and password that may be in it: they are nobody's business."""
+    found = _USERINFO.match(url) if "@" in url else None
+    return url if found is None else found[1] + url[found.end() :]
 
 
 def domain_of(uri: Uri) -> Domain:
@@ -277,4 +284,5 @@ def _name_pattern(name: str) -> str:
 
 
 def _shown(text: str, longest: int = 120) -> str:
+    text = without_userinfo(text)
     return repr(text) if len(text) <= longest else f"{text[:longest]!r}… ({len(text)} characters)"

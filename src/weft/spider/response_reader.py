@@ -15,6 +15,7 @@ from weft.archive.http_message import CHUNKED, HttpHead, parse_head, read_chunks
 from weft.archive.warc_records import Exchange
 from weft.mgmt.values import Details, LinkKind, Result
 from weft.model.fetch_error import FetchError
+from weft.model.url import without_userinfo
 from weft.spider.fetching import Request, Response
 
 LONGEST_WAIT: Final = 30 * 24 * 3600 * 1000
@@ -138,7 +139,7 @@ def _location(head: HttpHead, url: str) -> str:
     if not given or not 300 <= head.status < 400:
         return ""
     try:
-        return str(ada_url.join_url(url, text_of(given)))
+        return without_userinfo(str(ada_url.join_url(url, text_of(given))))
     except ValueError:
         return ""
 

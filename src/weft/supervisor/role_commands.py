@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weft.supervisor.role_process import RoleCommand
 
 
 def role_commands(
-    home: Path, sets: Sequence[str], ports: Sequence[int], again: float | None = None
+    home: Path, settings: Mapping[str, str], ports: Sequence[int], again: float | None = None
 ) -> list[RoleCommand]:
     """In the order in which they are stopped: the role that takes work first, the one that finishes it last.
 
-    The last of the `ports` is the URL server's; there is a spider for each of the others.
+    `settings` are environment variables, because other users can see command lines. The last of the `ports` is the URL
+    server's; there is a spider for each of the others.
     """
     hosts = [f"127.0.0.1:{port}" for port in ports[:-1]]
     listed = ",".join(hosts)
-    shared = ["--home", str(home), *(part for text in sets for part in ("--set", text))]
-    shared += ["--set", f'urlserver.spider_host="{listed}"']
+    shared = ("--home", str(home), "--set", f'urlserver.spider_host="{listed}"')
+
+    def role(name: str, *own: str, number: int = 0) -> RoleCommand:
+        return RoleCommand(_numbered(name, number), ("run", name, *shared, *own), settings)
+
     return [
-        RoleCommand("urlserver", ("run", "urlserver", *shared, "--set", f'urlserver.listen="127.0.0.1:{ports[-1]}"')),
-        *(
-            RoleCommand(_numbered("spider", number), ("run", "spider", *shared, "--set", f'spider.listen="{host}"'))
-            for number, host in enumerate(hosts)
-        ),
-        RoleCommand("index", ("run", "index", *shared, *(() if again is None else ("--again", str(again))))),
+        role("urlserver", "--set", f'urlserver.listen="127.0.0.1:{ports[-1]}"'),
+        *(role("spider", "--set", f'spider.listen="{host}"', number=number) for number, host in enumerate(hosts)),
+        role("index", *(() if again is None else ("--again", str(again)))),
     ]
 
 

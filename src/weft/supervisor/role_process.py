@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +33,9 @@ class RoleCommand:
     name: str
     """Of its log files."""
     arguments: tuple[str, ...]
-    """What follows `weft` on the command line."""
+    """What follows `weft` on the command line, where everybody can read it."""
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """By environment variable; they may hold secrets."""
 
 
 class RoleRefused(WeftError):  # noqa: N818 - an answer of the role
@@ -64,7 +67,7 @@ class RoleProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=stray,
                 stderr=stray,
-                env={**os.environ, **log, **self._pipe.environment},
+                env={**os.environ, **self.command.settings, **log, **self._pipe.environment},
                 pass_fds=self._pipe.descriptors,
                 # Ctrl-C is ours to pass on, in order.
                 start_new_session=True,
