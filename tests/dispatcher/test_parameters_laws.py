@@ -184,6 +184,15 @@ def drop_all_rules(crawl: Learning) -> None:
     crawl.store.write(batch, crawl.store.last_seq + 1)
 
 
+def test_the_value_that_stands_for_the_others_stays_however_many_agree() -> None:
+    evidence, kept = PathEvidence(), set()
+    for n in range(300):
+        evidence = observe(evidence, Observation(f"id={n // 4}&noise={short_hash(str(n)):x}", 1 + n // 4, n))
+        rules = rules_of_path(PATH, evidence, [], NEVER_SAMPLED).get(("noise",), [])
+        kept |= {rule.kept for rule in rules if rule.values is None}
+    assert len(kept) == 1
+
+
 @given(st.integers(0, 2**32), st.sampled_from(["names", "values", "both"]))
 @settings(deadline=None, max_examples=6)
 def test_the_evidence_of_a_path_is_bounded_under_endless_parameters(seed: int, kind: str) -> None:

@@ -88,7 +88,8 @@ class Reduced(NamedTuple):
 
     @property
     def doubt(self) -> int:
-        return max(rule.doubt for rule in self.rules)
+        """A spelling is confirmed by whatever confirms the other rules: few pairs differ in nothing else."""
+        return max(rule.doubt for rule in [r for r in self.rules if r.names != SPELLING] or self.rules)
 
 
 def user_rules(site: Site | None) -> UserRules:
