@@ -9,8 +9,9 @@ from support.parameter_learning import NEVER_SAMPLED, Learning
 from weft.dispatcher.link_records import LINK, LinkPhase, LinkRecord, decode_record
 from weft.dispatcher.parameters import evidence_cells, host_evidence
 from weft.dispatcher.parameters import path_evidence as bounds
-from weft.dispatcher.parameters.parameter_rules import contradictions, rules_of_path
+from weft.dispatcher.parameters.parameter_rules import ParameterRule, Reach, contradictions, rules_of_path
 from weft.dispatcher.parameters.path_evidence import Observation, PathEvidence, observe
+from weft.dispatcher.parameters.query import SPELLING, Names, Values, short_hash
 from weft.dispatcher.parameters.reduction import RuleSet, reduce
 from weft.model.url import UrlRules
 from weft.store.api import Batch
@@ -87,6 +88,68 @@ def test_what_stands_for_others_stands_for_itself(found: list[Observation], quer
     assert reduced is None or reduce(reduced.page, rules) is None
 
 
+CONTEXTS = [frozenset({short_hash(text)}) for text in ("", "a=1", "a=2", "b=1", "b=2", "c", "b=1&c")]
+
+
+def any_rules(names: Names, values: list[Values]) -> st.SearchStrategy[list[ParameterRule]]:
+    """Rules of a path or a host about these parameters, whether or not evidence could ever lead to them."""
+    rule = st.builds(
+        ParameterRule,
+        st.sampled_from([Reach.VALUE, Reach.PATH, Reach.HOST]),
+        st.just("com.test"),
+        st.just(names),
+        st.one_of(st.none(), st.frozensets(st.sampled_from(values), min_size=1, max_size=2)),
+        st.sampled_from([(), *values]),
+        st.one_of(st.none(), st.sampled_from(CONTEXTS)),
+        st.just(frozenset("abc")),
+    )
+    return st.lists(rule, max_size=4)
+
+
+by_names = st.fixed_dictionaries(
+    {
+        ("a",): any_rules(("a",), [("a=1",), ("a=2",), ("a=3",)]),
+        ("b",): any_rules(("b",), [("b=1",), ("b=2",)]),
+        ("a", "b"): any_rules(("a", "b"), [("a=1", "b=1")]),
+        SPELLING: any_rules(SPELLING, [("a=1&b=1",), ("b=1&a=1",), ("a=1&b=1&a=1",)]),
+    }
+)
+any_queries = st.lists(st.sampled_from(["a=1", "a=2", "a=3", "b=1", "b=2", "c"]), min_size=1, max_size=4).map("&".join)
+
+
+@given(by_names, by_names, any_queries)
+def test_whatever_the_rules_are_reducing_twice_is_reducing_once(path, host, query) -> None:
+    rules = RuleSet(path, host, {}, frozenset())
+    reduced = reduce(RULES.identify(f"https://test.com/a?{query}"), rules)
+    if reduced is not None:
+        assert reduce(reduced.page, rules) is None
+        assert len(reduced.rules) == len(set(reduced.rules)), "each rule is listed once"
+
+
+@given(by_names, by_names, st.sampled_from(["a=7", "a=8&c", "c&a=9", "a=1"]))
+def test_two_variants_of_a_page_reduce_to_the_same_uri(path, host, query) -> None:
+    whole = ParameterRule(Reach.HOST, "com.test", ("a",), None, ("a=2",), None, frozenset("abc"))
+    rules = RuleSet(path, {**host, ("a",): [whole]}, {}, frozenset())
+    other = query.replace(query[query.index("a=") + 2], "5")
+
+    def place(query: str) -> str:
+        page = RULES.identify(f"https://test.com/a?{query}")
+        reduced = reduce(page, rules)
+        return reduced.page.uri if reduced else page.uri
+
+    assert place(query) == place(other)
+
+
+def test_a_rule_of_the_path_decides_where_the_host_would_undo_it() -> None:
+    host = ParameterRule(Reach.HOST, "com.test", ("s",), None, ("s=5c",), None, frozenset())
+    path = ParameterRule(Reach.VALUE, PATH, ("s",), frozenset({("s=5c",)}), ("s=3d",), None, frozenset())
+    rules = RuleSet({("s",): [path]}, {("s",): [host]}, {}, frozenset())
+    reduced = reduce(RULES.identify("https://test.com/a?s=another"), rules)
+    assert reduced is not None
+    assert (reduced.page.uri, reduced.rules) == ("com.test/a?s=3d", [host, path])
+    assert reduce(RULES.identify("https://test.com/a?s=3d"), rules) is None
+
+
 targets = st.sampled_from([f"/{path}{query}" for path in "abcdefg" for query in ("", "?s=1", "?s=2", "?s=3", "?t=1")])
 
 
@@ -119,6 +182,15 @@ def drop_all_rules(crawl: Learning) -> None:
         batch.delete(Table.LINKS, cell.row, cell.family, cell.qualifier)
     batch.put(Table.LINKS, *evidence_cells.sweep_column(b"com.test", b""), b"")
     crawl.store.write(batch, crawl.store.last_seq + 1)
+
+
+def test_the_value_that_stands_for_the_others_stays_however_many_agree() -> None:
+    evidence, kept = PathEvidence(), set()
+    for n in range(300):
+        evidence = observe(evidence, Observation(f"id={n // 4}&noise={short_hash(str(n)):x}", 1 + n // 4, n))
+        rules = rules_of_path(PATH, evidence, [], NEVER_SAMPLED).get(("noise",), [])
+        kept |= {rule.kept for rule in rules if rule.values is None}
+    assert len(kept) == 1
 
 
 @given(st.integers(0, 2**32), st.sampled_from(["names", "values", "both"]))

@@ -62,3 +62,10 @@ def test_hosts_that_say_nothing_about_parameters_end_and_leave_no_rule(name: str
     assert len(crawl.fetched) < MOST
     assert all(record.fetched for record in crawl.records()), "nothing is left out"
     assert [rule for rule in rules_of_domain(store, b"com.shop", SETTINGS) if not rule.dropped] == []
+
+
+def test_ids_with_noise_on_one_path_cost_few_fetches_for_each_page() -> None:
+    pattern = next(each for each in PATTERNS if each.name == "ids, noise and order")
+    measured = simulate(pattern.server(HELD_OUT[0]))
+    assert measured.fetched <= 2.6 * measured.pages
+    assert measured.wrongly_hidden == 0

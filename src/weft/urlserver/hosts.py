@@ -46,6 +46,7 @@ class Host:
     __slots__ = (
         "active",
         "address",
+        "counted_at",
         "crawl_delay",
         "delay",
         "domain",
@@ -77,6 +78,8 @@ class Host:
         """One bit for each place of the active part that is taken."""
         self.needs = NEEDS_ADDRESS
         self.ip: Ip | None = None
+        self.counted_at: Ip | None = None
+        """Where it was when it got its slot: the address that the slot is counted for."""
         self.address = ""
         self.expires = 0
         """When the address must be looked up again."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from weft.urlserver.hosts import Host
+from weft.urlserver.hosts import Host, Ip
 
-Group = str
-"""A registrable domain, or an address as `@` and its key."""
+Group = str | Ip
+"""A registrable domain, or an address."""
 
 
-def groups_of(host: Host) -> tuple[Group, ...]:
-    return (host.domain,) if host.ip is None else (host.domain, f"@{host.ip.key}")
+def groups_of(host: Host, ip: Ip | None) -> tuple[Group, ...]:
+    return (host.domain,) if ip is None else (host.domain, ip)
 
 
 class SlotShares:
@@ -23,50 +23,50 @@ class SlotShares:
 
     def __init__(self, share: int) -> None:
         self._share = share
-        self._groups: dict[Host, tuple[Group, ...]] = {}
-        """As they were when the host got its slot: its address may change meanwhile."""
-        self._hosts: dict[Group, dict[Host, None]] = {}
-        self._over: dict[Group, None] = {}
+        self._counts: dict[Group, int] = {}
+        self._excess: dict[Group, dict[Host, None]] = {}
+        """For each group with more than its share, so many of its hosts as are too many."""
 
     @property
     def is_exceeded(self) -> bool:
         """Whether a domain or address has more than its share, which is fine until others wait."""
-        return bool(self._over)
+        return bool(self._excess)
 
     def take(self, host: Host) -> None:
-        groups = self._groups[host] = groups_of(host)
-        for group in groups:
-            hosts = self._hosts.setdefault(group, {})
-            hosts[host] = None
-            if len(hosts) > self._share:
-                self._over[group] = None
+        host.counted_at = host.ip
+        for group in groups_of(host, host.ip):
+            count = self._counts[group] = self._counts.get(group, 0) + 1
+            if count > self._share:
+                self._excess.setdefault(group, {})[host] = None
 
     def give_back(self, host: Host) -> list[Group]:
         """Returns the groups of the host that have less than their share now."""
-        groups, below = self._groups.pop(host), []
-        for group in groups:
-            hosts = self._hosts[group]
-            del hosts[host]
-            if len(hosts) <= self._share:
-                self._over.pop(group, None)
-            if len(hosts) < self._share:
-                below.append(group)
-            if not hosts:
-                del self._hosts[group]
-        return below
+        groups, host.counted_at = groups_of(host, host.counted_at), None
+        return [group for group in groups if self._count_one_less(group, host) < self._share]
 
     def full_group(self, host: Host) -> Group | None:
         """The domain or address that keeps the host from taking a slot while others wait."""
-        for group in groups_of(host):
-            if len(self._hosts.get(group, ())) >= self._share:
+        for group in groups_of(host, host.ip):
+            if self._counts.get(group, 0) >= self._share:
                 return group
         return None
 
     def first_to_go(self) -> Host | None:
-        """Of a domain or address with more than its share, the host that came last."""
-        for group in self._over:
-            return next(reversed(self._hosts[group]))
+        """A host of a domain or address with more than its share."""
+        for hosts in self._excess.values():
+            return next(reversed(hosts))
         return None
+
+    def _count_one_less(self, group: Group, host: Host) -> int:
+        left = self._counts.pop(group) - 1
+        if left:
+            self._counts[group] = left
+        excess = self._excess.get(group)
+        if excess:
+            excess.pop(host if host in excess else next(iter(excess)))
+            if not excess:
+                del self._excess[group]
+        return left
 
 
 class SlotLine:

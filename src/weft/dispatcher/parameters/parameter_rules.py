@@ -59,10 +59,8 @@ class ParameterRule(NamedTuple):
     def text(self) -> str:
         return f"{self.about} on {'host ' if self.reach is Reach.HOST else ''}{self.where}"
 
-    def covers(self, values: Values, context: int, other_names: Iterable[str]) -> bool:
-        """Whether the rule applies to these values where these other parameters are present."""
-        if self.values is not None and values not in self.values:
-            return False
+    def holds(self, context: int, other_names: Iterable[str]) -> bool:
+        """Whether the rule applies where these other parameters are present."""
         if self.contexts is not None:
             return context in self.contexts
         return self.other_names.issuperset(other_names)

@@ -16,6 +16,7 @@ from weft.dispatcher.parameters.query import (
     normal_form,
     others_of,
     short_hash,
+    simplest,
     values_of,
 )
 
@@ -145,14 +146,31 @@ def _merged(known: list[Finding], found: Iterable[Finding]) -> list[Finding]:
 def _bounded(findings: list[Finding]) -> list[Finding]:
     names = sorted({finding.names for finding in findings}, key=lambda each: (len(each), short_hash("&".join(each))))
     kept_names = set(names[:PARAMETERS])
-    room: Counter[tuple[Names, bool]] = Counter()
+    oldest = _oldest_agreeing(findings)
+    room: Counter[tuple[Names, bool]] = Counter(dict.fromkeys(((names, True) for names in oldest), 1))
     kept = []
     for finding in findings:
-        room[finding.names, finding.agrees] += 1
+        is_oldest = oldest.get(finding.names) is finding
+        room[finding.names, finding.agrees] += not is_oldest
         most = AGREEING if finding.agrees else DIFFERING
-        if finding.names in kept_names and room[finding.names, finding.agrees] <= most:
+        if finding.names in kept_names and (is_oldest or room[finding.names, finding.agrees] <= most):
             kept.append(finding)
     return kept
+
+
+def _oldest_agreeing(findings: list[Finding]) -> dict[Names, Finding]:
+    """By parameter. The value that stands for the others is taken from it: were it dropped, all pages would be fetched
+    again with another value."""
+    found: dict[Names, Finding] = {}
+    for finding in findings:
+        known = found.get(finding.names)
+        if finding.agrees and (known is None or _seniority(finding) < _seniority(known)):
+            found[finding.names] = finding
+    return found
+
+
+def _seniority(finding: Finding) -> tuple[int, Values]:
+    return finding.at, simplest({finding.one, finding.other})
 
 
 def _pair(finding: Finding) -> tuple[Names, Values, Values, int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from weft.dispatcher.parameters.host_evidence import Pair, is_full
@@ -28,8 +28,9 @@ from weft.model.site import Site
 from weft.model.url import PageUrl
 
 _SAMPLE_PARTS: Final = 100_000
-_STEPS: Final = 24
-"""More than the parameters of a query: each step leaves a simpler one."""
+_STEPS: Final = 64
+"""More than rules of one site lead through; a link that they lead further is not reduced."""
+_NARROWEST_FIRST: Final = (Reach.VALUE, Reach.PATH, Reach.HOST, Reach.USER)
 
 
 class UserRules(NamedTuple):
@@ -87,7 +88,8 @@ class Reduced(NamedTuple):
 
     @property
     def doubt(self) -> int:
-        return max(rule.doubt for rule in self.rules)
+        """A spelling is confirmed by whatever confirms the other rules: few pairs differ in nothing else."""
+        return max(rule.doubt for rule in [r for r in self.rules if r.names != SPELLING] or self.rules)
 
 
 def user_rules(site: Site | None) -> UserRules:
@@ -102,18 +104,18 @@ def reduce(page: PageUrl, rules: RuleSet) -> Reduced | None:
     if query is None or len(query) > LONGEST_QUERY or not rules:
         return None
     tokens, used = _without_dropped(tokens_of(query), page, rules.user_rules)
-    candidates = {*rules.host, *rules.path} - {SPELLING}
-    for _ in range(_STEPS):
-        step = _step(tokens, sorted(candidates, key=lambda names: (-len(names), names)), rules)
-        if step is None:
-            break
-        tokens, rule = step
-        used.append(rule)
-    short, spelling = _spelt(query, tokens, rules, has_changed=bool(used))
-    used += spelling
+    candidates = sorted({*rules.host, *rules.path} - {SPELLING}, key=lambda names: (-len(names), names))
+    way = _follow(tuple(tokens), lambda state: _step(state, candidates, rules))
+    if way:
+        tokens = list(way[-1].place)
+        used += _used(way)
+    as_written = "&".join(tokens) or None if used else query
+    respelt = _respelt(as_written, rules)
+    short = as_written if respelt is None else next(iter(respelt.place), None)
+    used += () if respelt is None else respelt.rules
     if not used or short == query or short in rules.broken:
         return None
-    return Reduced(with_query(page.url, short), used)
+    return Reduced(with_query(page.url, short), list(dict.fromkeys(used)))
 
 
 def is_sampled(uri: str, percent: float, doubt: int = 1) -> bool:
@@ -130,20 +132,93 @@ def _without_dropped(tokens: list[str], page: PageUrl, user_rules: UserRules) ->
     return [token for token in tokens if name_of(token) not in dropped], rules
 
 
-def _step(tokens: list[str], candidates: Iterable[Names], rules: RuleSet) -> tuple[list[str], ParameterRule] | None:
-    """The tokens after the first rule that holds."""
+class _Step(NamedTuple):
+    """Where rules lead: all tokens of a query, the values of parameters, or a spelling."""
+
+    place: Values
+    rules: tuple[ParameterRule, ...]
+
+
+def _follow(start: Values, next_step: Callable[[Values], _Step | None]) -> list[_Step]:
+    """The steps to where the rules lead.
+
+    Rules about different parameters may undo each other. Wherever one enters such a circle, the way ends at the same
+    place of it: where the narrowest rule leads. So each place is reduced to one that is not reduced any more.
+    """
+    way: list[_Step] = []
+    seen = {start: 0}
+    step = next_step(start)
+    while step is not None and len(way) < _STEPS:
+        way.append(step)
+        begin = seen.setdefault(step.place, len(way))
+        if begin < len(way):
+            end = min(range(begin + 1, len(way) + 1), key=lambda number: _rank(way[number - 1]))
+            return way[: begin if end == len(way) else end]
+        step = next_step(step.place)
+    return way if step is None else []
+
+
+def _rank(step: _Step) -> tuple[int, int, str, Values]:
+    tokens = list(step.place)
+    return _narrowness(step.rules[-1]), len(tokens), normal_query(tokens) or "", step.place
+
+
+def _narrowness(rule: ParameterRule) -> int:
+    return _NARROWEST_FIRST.index(rule.reach)
+
+
+def _used(way: list[_Step]) -> list[ParameterRule]:
+    return [rule for step in way for rule in step.rules]
+
+
+def _step(tokens: Values, candidates: Iterable[Names], rules: RuleSet) -> _Step | None:
+    """The tokens after the rules for the first parameters that are not yet as they should be."""
     form = normal_form("&".join(tokens))
     for names in candidates:
         if not all(name in form for name in names):
             continue
         others = others_of(form, names)
-        values, context = values_of(form, names), context_of(others)
-        covering = (rule for rule in rules.of(names) if rule.covers(values, context, others))
-        rule = next(covering, None)
-        # The first rule that applies decides; where its value is already in place, no other may change it.
-        if rule is not None and rule.kept != values:
-            return _replaced(tokens, names, rule.kept), rule
+        context, other_names = context_of(others), frozenset(others)
+        holding = [(rule, rule.kept) for rule in rules.of(names) if rule.holds(context, other_names)]
+        step = _stand_for(values_of(form, names), holding)
+        if step is not None:
+            return _Step(tuple(_replaced(tokens, names, step.place)), step.rules)
     return None
+
+
+def _stand_for(values: Values, holding: list[tuple[ParameterRule, Values]]) -> _Step | None:
+    """The values that stand for all that are the same by these rules, each with what it keeps; None: these do.
+
+    All that are the same get the same: absence if it is among them, else what the narrowest rule keeps.
+    """
+    came: dict[Values, tuple[Values, ParameterRule] | None] = {values: None}
+    kept: dict[Values, int] = {}
+    waiting = sorted(holding, key=lambda each: each[0].values is not None)
+    anything = waiting[0][1] if waiting and waiting[0][0].values is None else None
+    while touching := [(each, begin) for each in waiting if (begin := _touches(*each, came, anything)) is not None]:
+        (rule, keeps), begin = touching[0]
+        for value in sorted({keeps, *(rule.values or ())}):
+            came.setdefault(value, (values if rule.values is None else begin, rule))
+        kept[keeps] = min(kept.get(keeps, len(_NARROWEST_FIRST)), _narrowness(rule))
+        waiting = [each for each in waiting if each != (rule, keeps)]
+    simplest_first = sorted(kept, key=lambda value: (len(value), sum(map(len, value)), value))
+    best = min(simplest_first, key=lambda value: (bool(value), kept[value]), default=values)
+    return _Step(best, _way_back(best, came)) if best != values else None
+
+
+def _touches(rule: ParameterRule, keeps: Values, came: Container[Values], anything: Values | None) -> Values | None:
+    """From which of the values that are known to be the same this rule leads on; `anything` if all values are."""
+    if rule.values is None:
+        return anything
+    return next((value for value in (keeps, *sorted(rule.values)) if value in came), anything)
+
+
+def _way_back(value: Values, came: dict[Values, tuple[Values, ParameterRule] | None]) -> tuple[ParameterRule, ...]:
+    rules: list[ParameterRule] = []
+    while (before := came[value]) is not None:
+        value, rule = before
+        rules.append(rule)
+    return tuple(reversed(rules))
 
 
 def _replaced(tokens: Sequence[str], names: Names, values: Values) -> list[str]:
@@ -159,19 +234,19 @@ def _replaced(tokens: Sequence[str], names: Names, values: Values) -> list[str]:
     return kept
 
 
-def _spelt(
-    query: str, tokens: list[str], rules: RuleSet, *, has_changed: bool
-) -> tuple[str | None, list[ParameterRule]]:
-    """The query of these tokens, by the rules for its spelling if there are any."""
-    as_written = "&".join(tokens) or None if has_changed else query
-    form = normal_form(as_written)
+def _respelt(query: str | None, rules: RuleSet) -> _Step | None:
+    """The same parameters in another order, or each once."""
+    if query is None:
+        return None
+    form = normal_form(query)
+    normal = normal_query(tokens_of(query))
+    holding: list[tuple[ParameterRule, Values]] = []
     for rule in rules.of(SPELLING):
         if rule.values is None:
-            short = normal_query(tokens)
-            return (short, [rule]) if short != as_written else (as_written, [])
-        if as_written is not None and rule.covers((as_written,), context_of(form), ()):
-            return next(iter(rule.kept), None), [rule]
-    return as_written, []
+            holding.append((rule, () if normal is None else (normal,)))
+        elif rule.holds(context_of(form), ()) and normal_form(next(iter(rule.kept), None)) == form:
+            holding.append((rule, rule.kept))
+    return _stand_for((query,), holding)
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:

@@ -101,6 +101,27 @@ def page_sort_and_session(rng: random.Random) -> Server:
     return answer
 
 
+def ids_and_noise(rng: random.Random) -> Server:
+    """One path with ids in the query; links add noise, in any order, and now and then one parameter more."""
+    count = rng.randint(90, 130)
+
+    def link(number: int, choose: random.Random) -> str:
+        tokens = [f"id={number}", f"noise={choose.randrange(1 << 30):x}"]
+        tokens += ["view=full"] * (choose.random() < 0.1)
+        choose.shuffle(tokens)
+        return "/item?" + "&".join(tokens)
+
+    def answer(path: str, given: Parameters, visit: int) -> Answer:
+        wanted = dict(given).get("id", "0") if path != "/" else "0"
+        if not wanted.isdigit() or int(wanted) >= count:
+            return NOT_FOUND
+        choose = random.Random(f"noise {visit}")  # noqa: S311 - must be the same again
+        steps = [(int(wanted) * 3 + step) % count for step in range(1, 11)]
+        return page(f"item {wanted}", [(link(n, choose), f"item {n}") for n in steps])
+
+    return answer
+
+
 SESSIONS = [
     Pattern("session", session),
     Pattern("session required", session_required),
@@ -110,5 +131,6 @@ SESSIONS = [
         "session within the path", session_within_the_path, exempt="rules speak of queries, parts of a path are pages"
     ),
     Pattern("ids with session", ids_with_session),
+    Pattern("ids, noise and order", ids_and_noise),
     Pattern("page, sort and session", page_sort_and_session),
 ]
