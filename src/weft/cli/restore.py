@@ -8,6 +8,8 @@ import click
 
 from weft.answers.objects import moment
 from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.output import say, say_json
+from weft.cli.tables import amount
 from weft.errors import UsageError
 
 
@@ -35,27 +37,26 @@ def run(invocation: Invocation, without_copy: bool, links_only: bool, as_json: b
     if links_only:
         with invocation.writer() as store:
             links = take_back(settings, store)
-        click.echo(json.dumps({"links": links}) if as_json else _crawled_again(links))
+        if as_json:
+            say_json(json.dumps({"links": links}))
+        else:
+            say(_crawled_again(links))
         return
     with invocation.writer() as store:
         done = restore(settings, home, store, without_copy=without_copy)
     made = None if done.copy is None else moment(int(done.copy.stat().st_mtime * 1000))
     if as_json:
         facts = {"copy": str(done.copy) if done.copy else None, "made": made, "links": done.links}
-        click.echo(json.dumps({**facts, "aside": str(done.aside) if done.aside else None}))
+        say_json(json.dumps({**facts, "aside": str(done.aside) if done.aside else None}))
         return
     if made is None:
-        click.echo("A new control plane starts without sites; add them with `weft add`")
+        say("A new control plane starts without sites; add them with `weft add`")
     else:
-        click.echo(f"Restored the copy of {made}")
+        say(f"Restored the copy of {made}")
     if done.aside is not None:
-        click.echo(f"  {done.aside.name} is the damaged one; delete it when you like")
-    click.echo(f"  {_crawled_again(done.links)}")
+        say(f"  {done.aside.name} is the damaged one; delete it when you like")
+    say(f"  {_crawled_again(done.links)}")
 
 
 def _crawled_again(links: int) -> str:
-    return (
-        "1 link that was under way is crawled again"
-        if links == 1
-        else (f"{links:,} links that were under way are crawled again")
-    )
+    return f"{amount(links, 'link')} that {'was' if links == 1 else 'were'} under way will be crawled again"
