@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,9 @@ from support.mgmt_engines import engine, mgmt, postgres_server, postgres_url  # 
 
 # Programs that tests start import `support` too.
 os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+# A shell starts background jobs with Ctrl-C ignored; processes would inherit that, and tests interrupt some of them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
