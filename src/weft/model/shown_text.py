@@ -7,8 +7,8 @@ from typing import Final
 
 # Line and paragraph separators and tabs would make rows and columns.
 _SPACES: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
-# Controls (C0, DEL, C1), ends of lines, everything that changes the direction of text, invisible characters that carry nothing a
-# person reads, and halves of surrogate pairs. The joiners U+200C and U+200D stay: scripts and emoji need them.
+# Controls (C0, DEL, C1), ends of lines, everything that changes the direction of text, invisible characters that carry
+# nothing a person reads, halves of surrogate pairs. The joiners U+200C and U+200D stay: scripts and emoji need them.
 _UNSAFE: Final = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     r"\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
