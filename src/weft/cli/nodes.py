@@ -50,10 +50,10 @@ def nodes(invocation: Invocation, ask: str | None, address: str | None, as_json:
 @click.pass_obj
 def retry(invocation: Invocation, chunks: tuple[int, ...], as_json: bool) -> None:
     """Retry chunks of crawled pages that could not be indexed: the given ones, or all."""
-    from weft.mgmt.values import ChunkId
+    from weft.actions.chunks import retry_chunks
 
     with control_plane(invocation) as mgmt:
-        offered = mgmt.retry([ChunkId(chunk) for chunk in chunks] or None)
+        offered = retry_chunks(mgmt, chunks)
     if as_json:
         say_json(json.dumps({"chunks": offered}))
     else:
