@@ -315,8 +315,9 @@ def test_readers_are_never_behind_nor_torn_in_long_histories(path: Path, seed: i
     play(path, steps, seed, TINY if seed % 2 else None)
 
 
+# It rests for moments: a reader that cannot open the files between any two batches gives up, and rightly so.
 LOOPING = """
-import sys
+import random, sys, time
 from pathlib import Path
 from support.store_writing import batch_number
 from weft.store.rocksdb import RocksStore
@@ -329,6 +330,7 @@ while True:
     else:
         store.write(batch_number(seq), seq)
     print(seq, flush=True)
+    time.sleep(random.uniform(0, 0.1))
 """
 
 
@@ -341,7 +343,7 @@ def test_readers_beside_a_process_that_ingests_see_only_whole_batches(path: Path
             assert writer.stdout is not None
             with RocksReader(path) as reader:
                 seen = []
-                for _ in range(30):
+                for _ in range(100):
                     told = int(writer.stdout.readline())
                     reader.refresh()
                     seen.append(assert_whole(reader))
