@@ -166,3 +166,32 @@ def test_what_was_read_goes_through_bytes_unchanged(world: World) -> None:
         assert ready.read.page is not None
         assert local.read.page is not None
         assert (ready.read.page.cur, ready.read.page.version) == (local.read.page.cur, local.read.page.version)
+
+
+def test_gathering_waits_until_all_that_is_being_read_is_ready(world: World) -> None:
+    with lanes(world) as reading:
+        reading.give(fetched(world, a="a", b="b", c="c"))
+        reading.gather(500, SOON)
+        assert hosts([fetch for fetch in (reading.take(0) for _ in range(3)) if fetch]) == ["a", "b", "c"]
+
+
+def test_gathering_ends_when_enough_is_ready(world: World) -> None:
+    with lanes(world, quick=30.0) as reading:
+        reading.give(fetched(world, a="a", b="b", c=SLOW))
+        reading.gather(2, SOON)
+        assert hosts([fetch for fetch in (reading.take(0) for _ in range(3)) if fetch]) == ["a", "b"]
+
+
+def test_gathering_does_not_wait_for_the_slow_lane(world: World) -> None:
+    with lanes(world, quick=0.1) as reading:
+        reading.give(fetched(world, a=SLOW * 4, b="b"))
+        reading.gather(500, SOON)
+        assert (hosts([fetch for fetch in [reading.take(0)] if fetch]), reading.slow) == (["b"], 1)
+
+
+def test_gathering_ends_when_workers_wait_for_room(world: World) -> None:
+    with lanes(world) as reading:
+        reading._ahead = 1
+        reading.give(fetched(world, a="a", b="b"))
+        reading.gather(500, SOON)
+        assert hosts(taken(reading, 2)) == ["a", "b"]

@@ -145,3 +145,12 @@ def test_a_link_whose_chunk_is_not_built_yet_waits_for_another_step(world: World
     assert world.mgmt.built(world.lease, chunk.id, chunk.attempt)
     assert world.dispatcher.step(world.scope, 10).given == 1
     assert world.mgmt.known(["com.a"])["com.a"].state == "pending"
+
+
+def test_pages_that_are_read_one_after_the_other_are_loaded_in_one_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder, "_GATHER", 60.0)
+    with closing(World(tmp_path, with_workers=True)) as world:
+        world.builder.open(taken(world))
+        assert (world.builder.build(world.scope).pages, world.store.last_seq) == (len(PAGES), 1)

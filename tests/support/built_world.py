@@ -52,6 +52,9 @@ class LocalReading:
     def give(self, fetches: Iterable[AskedFetch]) -> None:
         self.given.extend(fetches)
 
+    def gather(self, most: int, seconds: float) -> None:
+        """All are ready as soon as they are given."""
+
     def take(self, seconds: float) -> ReadyFetch | None:
         if not self.given:
             return None

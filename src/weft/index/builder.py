@@ -50,6 +50,9 @@ OPEN_CHUNKS: Final = 200
 """Chunks in hand at a time. Most of them wait for a slow page or two."""
 _PATIENCE: Final = 0.1
 """Seconds that a round waits for its first page."""
+_GATHER: Final = 0.7
+"""Seconds that a round waits for more pages while more are being read. A round costs as much as some twenty pages,
+so that loading each as it comes would double the work."""
 
 
 class BuiltRound(NamedTuple):
@@ -172,6 +175,7 @@ class Builder:
     def _ready(self) -> list[ReadyFetch]:
         ready: list[ReadyFetch] = []
         weight, patience = 0, _PATIENCE if self.is_busy else 0.0
+        self._reading.gather(ROUND_PAGES, _GATHER)
         while len(ready) < ROUND_PAGES and weight < self._round_weight:
             fetch = self._reading.take(patience)
             if fetch is None:

@@ -63,6 +63,13 @@ class FetchReading(Protocol):
 
     def give(self, fetches: Iterable[AskedFetch]) -> None: ...
 
+    def gather(self, most: int, seconds: float) -> None:
+        """Wait until so many are ready, or until no more are being read; at most so many seconds.
+
+        A page in the slow lane is not waited for.
+        """
+        ...
+
     def take(self, seconds: float) -> ReadyFetch | None:
         """The next one that is ready; None if none is within so many seconds."""
         ...
@@ -116,7 +123,13 @@ class ReadingLanes:
         """Bytes in `_ready`."""
         self._epoch = 0
         """What was given before the last drop() is of an older one."""
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._changed = threading.Condition(lock)
+        """For the threads: there is something to read, or room for what was read."""
+        self._arrived = threading.Condition(lock)
+        """For whoever takes. Nobody is woken for a page that is not enough."""
+        self._wanted = 1
+        """How many ready pages are enough for whoever waits."""
         self._is_closed = False
         self._failure: WeftError | None = None
         self._children: set[WorkerProcess] = set()
@@ -157,17 +170,30 @@ class ReadingLanes:
                 lane.queue.append(_Fetch(asked))
             self._changed.notify_all()
 
+    def gather(self, most: int, seconds: float) -> None:
+        with self._changed:
+            self._wanted = most
+            self._arrived.wait_for(self._is_enough, seconds)
+            self._wanted = 1
+
+    def _is_enough(self) -> bool:
+        ordinary = self._ordinary
+        is_reading = (ordinary.queue or ordinary.in_hand) and self._held < self._ahead
+        return len(self._ready) >= self._wanted or not is_reading or self._failure is not None
+
     def take(self, seconds: float) -> ReadyFetch | None:
         """Raises WorkersUnusable if workers cannot be started."""
         with self._changed:
-            self._changed.wait_for(lambda: self._ready or self._failure, seconds)
+            self._arrived.wait_for(lambda: self._ready or self._failure, seconds)
             if self._failure:
                 raise self._failure
             if not self._ready:
                 return None
             fetch = self._ready.popleft()
+            had_room = self._held < self._ahead
             self._held -= len(fetch.data or b"")
-            self._changed.notify_all()
+            if not had_room:
+                self._changed.notify_all()
         return self._decoded(fetch)
 
     def drop(self) -> None:
@@ -200,11 +226,12 @@ class ReadingLanes:
             except WeftError as error:
                 with self._changed:
                     self._failure = error
-                    self._changed.notify_all()
+                    self._arrived.notify_all()
                 return
             finally:
                 with self._changed:
                     lane.in_hand -= len(group)
+                    self._tell_if_enough()
 
     def _next(self, lane: _Lane) -> tuple[int, list[_Fetch]] | None:
         """Fetches to read, and their epoch; None: end."""
@@ -262,7 +289,11 @@ class ReadingLanes:
             if epoch == self._epoch:
                 self._ready.append(fetch)
                 self._held += len(fetch.data or b"")
-                self._changed.notify_all()
+                self._tell_if_enough()
+
+    def _tell_if_enough(self) -> None:
+        if self._is_enough():
+            self._arrived.notify_all()
 
     def _blame(self, lane: _Lane, epoch: int, fetch: _Fetch, refused: Refused) -> None:
         """The worker died of this one: it gets another try alone, or is refused."""

@@ -69,6 +69,8 @@ class Refusal(NamedTuple):
     @classmethod
     def read(cls, text: str) -> Refusal | None:
         """The refusal that a stored text names; None where there is none, or none that this version knows."""
+        if not text:  # as in nearly all records
+            return None
         for kind in RefusalKind:
             if text == kind:
                 return cls(kind)

@@ -8,8 +8,10 @@ from typing import Final
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """Names of glibc's malloc.h."""
-_LARGE: Final = 256 << 10
+_LARGE: Final = 4 << 20
 """Bytes from which on an allocation is a mapping of its own and leaves the process when it is freed."""
+_KEPT: Final = 64 << 20
+"""Free bytes at the top of the heap that stay: giving back what the next round needs again costs page faults."""
 _ARENAS: Final = 2
 
 
@@ -25,4 +27,4 @@ def return_memory() -> None:
     if mallopt is not None:
         mallopt(_ARENA_MAX, _ARENAS)
         mallopt(_MMAP_THRESHOLD, _LARGE)
-        mallopt(_TRIM_THRESHOLD, _LARGE)
+        mallopt(_TRIM_THRESHOLD, _KEPT)
