@@ -92,6 +92,11 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """How many indexes of sitemaps, one within another, led to it."""
 
     @property
+    def is_page(self) -> bool:
+        """Whether its last fetch gave a page with a text."""
+        return bool(self.fetched and self.fingerprint and not self.error)
+
+    @property
     def refused_as(self) -> RefusalKind | None:
         refusal = Refusal.read(self.reason)
         return refusal.kind if refusal else None

@@ -70,6 +70,18 @@ def make_known(links: LinkRound, domain: bytes, reduced: Reduced, like: LinkReco
         come_closer(links, place, known, like)
 
 
+def postpone(links: LinkRound, domain: bytes, reduced: Reduced, fetched: LinkRecord) -> None:
+    """This page was just fetched under another URL: the one that stands for it is first fetched when that one is due.
+
+    It takes its place then: a URL with a session in it does not stay good for ever.
+    """
+    place = domain, reduced.page.uri.encode()
+    make_known(links, domain, reduced, fetched)
+    known = links.read([place])[0]
+    if known is not None and known.phase is LinkPhase.NEW:
+        links.put(*place, msgspec.structs.replace(known, phase=LinkPhase.DUE, due=fetched.due))
+
+
 def come_closer(links: LinkRound, place: tuple[bytes, bytes], record: LinkRecord, way: Way) -> None:
     """Move a waiting link forward if a shorter way to it was found; a straighter one opens a chain of redirects."""
     if record.phase not in (LinkPhase.NEW, LinkPhase.HIDDEN):
@@ -83,7 +95,10 @@ def come_closer(links: LinkRound, place: tuple[bytes, bytes], record: LinkRecord
 
 
 def sweep(reader: Reader, links: LinkRound, rules: ParameterRound, scope: Scope, now: int) -> Swept:
-    """Reconsider some hidden links whose rule may have been dropped; the cells say how far that got."""
+    """Reconsider some links after rules changed; the cells say how far that got.
+
+    Hidden ones whose rule was dropped are opened again, and what stands for a page that was fetched can wait.
+    """
     cells: Cells = {}
     room, reopened = LOOKED_AT, 0
     for task in reader.scan(Table.LINKS, evidence_cells.TASK_ROW, evidence_cells.SWEEP, limit=_SWEEPS):
@@ -95,6 +110,8 @@ def sweep(reader: Reader, links: LinkRound, rules: ParameterRound, scope: Scope,
             record = decode_record(cell.value)
             if record.phase is LinkPhase.HIDDEN and record.refused_as is RefusalKind.PARAMETERS:
                 reopened += _look_again(links, rules, scope, domain, cell.qualifier, now)
+            elif record.phase is LinkPhase.DUE and record.is_page:
+                _postpone_stand_in(links, rules, scope, domain, record)
         cells[evidence_cells.key_of(evidence_cells.sweep_column(domain, prefix))] = (
             None if is_done else found[room].qualifier
         )
@@ -116,6 +133,14 @@ def _look_again(links: LinkRound, rules: ParameterRound, scope: Scope, domain: b
         links.put(domain, uri, hidden(record, reduced))
         make_known(links, domain, reduced, record)
     return 0
+
+
+def _postpone_stand_in(
+    links: LinkRound, rules: ParameterRound, scope: Scope, domain: bytes, record: LinkRecord
+) -> None:
+    reduced = stand_in(rules, scope, domain, identity_of(record.url), record.depth)
+    if reduced is not None:
+        postpone(links, domain, reduced, record)
 
 
 class UserRuleChanges:

@@ -45,7 +45,7 @@ def _simpler(rules: ParameterRound, links: LinkRound, domain: bytes, url: str) -
     return [
         Observation(query_of(each.uri), record.fingerprint, record.fetched)
         for each, record in zip(pages, records, strict=True)
-        if record is not None and record.fingerprint and record.fetched and not record.error
+        if record is not None and record.is_page
     ]
 
 

@@ -181,7 +181,7 @@ class ParameterRound:
         _note(domain, old, new, changes)
         blocked = contradictions(after) != contradictions(before) or set(after.broken) - set(before.broken)
         host_rules = self._rules_of_host(domain, host_of(path))
-        if _has_lost(old, new) or (blocked and (old or host_rules)):
+        if _has_lost(old, new) or _has_lost(new, old) or (blocked and (old or host_rules)):
             cells[evidence_cells.key_of(evidence_cells.sweep_column(domain, path.encode() + b"?"))] = b""
 
     def _follow_host(self, place: PathOrHost, cells: Cells, changes: RuleChanges) -> None:
@@ -190,7 +190,7 @@ class ParameterRound:
         old = _flat(rules_of_host(host, before, self._settings))
         new = _flat(self._rules_of_host(domain, host))
         _note(domain, old, new, changes)
-        if _has_lost(old, new) or before.soft != self._hosts[place].soft:
+        if _has_lost(old, new) or _has_lost(new, old) or before.soft != self._hosts[place].soft:
             cells[evidence_cells.key_of(evidence_cells.sweep_column(domain, host.encode() + b"/"))] = b""
 
     def _rule_cells(self, changes: RuleChanges) -> Cells:

@@ -59,8 +59,9 @@ class SegmentFilter:
             return None
         other = reduced.page.uri.encode()
         record = self._links.read([(domain, other)])[0]
-        is_old = record is not None and record.phase is LinkPhase.DUE and self._now - record.fetched > MOMENT
-        return (other, record) if record is not None and is_old else None
+        if record is None or record.phase is not LinkPhase.DUE or not record.fetched:
+            return None
+        return (other, record) if self._now - record.fetched > MOMENT else None
 
     def cells(self, user_rules: UserRuleChanges) -> Cells:
         return {**self._swept.cells, **self._rules.cells(), **user_rules.changes(self._scope)}

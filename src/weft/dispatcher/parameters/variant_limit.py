@@ -11,7 +11,7 @@ from weft.dispatcher.parameters.query import host_of, name_of, query_of, tokens_
 _DOMAINS: Final = 10_000
 _KINDS: Final = 1000
 """Domains, and kinds per domain, that are remembered; beyond that the oldest are forgotten and may send more."""
-_GROWTH: Final = 4
+_GROWTH: Final = 8
 """For this many fetches that ended, one more may be under way."""
 
 VariantKind = tuple[str, frozenset[str]]
@@ -30,7 +30,7 @@ _NOTHING: Final[OrderedDict[VariantKind, _UnderWay]] = OrderedDict()
 class VariantLimit:
     """Counts, per host and names of parameters, links that were never fetched before and are under way now.
 
-    At most `most` of them, or a quarter of those that ended: where parameters matter, nothing waits for long.
+    At most `most` of them, or an eighth of those that ended: where parameters matter, nothing waits for long.
     Kept in memory only: after a restart a few more are sent.
     """
 
