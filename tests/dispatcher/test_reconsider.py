@@ -14,7 +14,7 @@ from support.dispatcher_world import CountingStore, CrawlWorld, place_of
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher import reconsider, site_changes, unknown_references
 from weft.dispatcher.discovery import DiscoveredLink, refusal_of
-from weft.dispatcher.link_records import LinkPhase
+from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.model.site import Site, SiteSettings
 from weft.model.url import identity_of
 from weft.store.tables import Table
@@ -69,6 +69,46 @@ def test_links_that_were_hidden_are_crawled_when_their_reason_is_gone(before: Si
     crawl.settle()
     assert crawl.urls(LinkPhase.GIVEN) == {*numbered(5)}
     assert {record.reason for record in crawl.records().values()} == {""}
+
+
+def test_files_of_types_that_are_not_wanted_are_left_out_by_their_suffix_until_they_are() -> None:
+    crawl = world(site(types=["pdf"]))
+    pictures, wanted = [f"{A}x.png", f"{A}y.JPG?big"], [f"{A}z.pdf", f"{A}page", f"{A}sitemap.xml.gz"]
+    crawl.crawl(A, *pictures, *wanted)
+    crawl.settle()
+    assert crawl.urls(LinkPhase.GIVEN) == {*wanted}
+    assert crawl.urls(LinkPhase.HIDDEN) == {*pictures}
+    record = crawl.record(pictures[0])
+    assert record is not None
+    assert record.reason == "type: image/png by its suffix; wanted: html, pdf"
+    crawl.say(site(types=["image"]))
+    crawl.settle()
+    assert crawl.urls(LinkPhase.GIVEN) == {*wanted, *pictures}
+
+
+def test_pages_that_wait_are_scheduled_by_the_interval_that_their_site_sets_now() -> None:
+    crawl = world()
+    crawl.crawl(A)
+    before = crawl.record(A)
+    assert before is not None
+    for seconds in (10.0, 100 * 86_400.0, 0.0):
+        crawl.say(site(recrawl=seconds))
+        crawl.settle()
+        record = crawl.record(A)
+        assert record is not None
+        if seconds:
+            assert (record.due, record.interval) == (before.fetched + 1000 * seconds, 1000 * seconds)
+    assert crawl.urls(LinkPhase.GIVEN) == {A}, "0 seconds: as often as there is room"
+
+
+def test_a_page_that_fails_waits_as_long_as_its_error_says_whatever_its_site_sets() -> None:
+    from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch, rescheduled
+
+    failed = after_fetch(
+        LinkRecord(url=A), Fetched(kind=FetchKind.FAILED, at=9, error="timeout"), SETTINGS, recrawl=1.0
+    )
+    assert failed.due == 9 + 600_000
+    assert rescheduled(failed, 1.0) == failed
 
 
 def test_a_setting_that_changed_is_heard_after_a_start() -> None:

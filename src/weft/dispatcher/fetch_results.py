@@ -64,26 +64,42 @@ def time_of_fetch(ended: int, record: LinkRecord | None, now: int) -> int:
 
 
 def after_fetch(
-    record: LinkRecord, fetched: Fetched, settings: DispatcherSettings, now: int | None = None
+    record: LinkRecord,
+    fetched: Fetched,
+    settings: DispatcherSettings,
+    now: int | None = None,
+    recrawl: float | None = None,
 ) -> LinkRecord:
     """The link's record after a fetch. A fetch older than the last one only makes the link due again.
 
+    `recrawl` is the interval that its site sets, in seconds.
+
     A fetch that ended after `now` ended so by a clock that was ahead: the link waits from now on.
     """
-    after = _after_fetch(record, fetched, settings)
+    after = _after_fetch(record, fetched, settings, recrawl)
     if now is None or fetched.at <= now or after.due <= now:
         return after
     return msgspec.structs.replace(after, due=max(now, after.due - (fetched.at - now)))
 
 
-def _after_fetch(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) -> LinkRecord:
+def _after_fetch(
+    record: LinkRecord, fetched: Fetched, settings: DispatcherSettings, recrawl: float | None
+) -> LinkRecord:
     if fetched.at < record.fetched:
         return msgspec.structs.replace(record, phase=LinkPhase.DUE) if record.phase is LinkPhase.GIVEN else record
     if fetched.kind is FetchKind.SELF_REDIRECT:
         return _self_redirected(record, fetched)
     if fetched.kind is FetchKind.FAILED:
         return _failed(record, fetched)
-    return _succeeded(record, fetched, settings)
+    return _succeeded(record, fetched, settings, recrawl)
+
+
+def rescheduled(record: LinkRecord, recrawl: float) -> LinkRecord:
+    """The record of a page that waits for its next fetch, by the interval that its site sets now."""
+    if record.phase is not LinkPhase.DUE or record.failures or not record.fetched:
+        return record
+    interval = int(recrawl * _SECOND)
+    return msgspec.structs.replace(record, due=record.fetched + interval, interval=interval)
 
 
 def interval_after(record: LinkRecord, settings: DispatcherSettings, *, has_changed: bool) -> int:
@@ -95,9 +111,10 @@ def interval_after(record: LinkRecord, settings: DispatcherSettings, *, has_chan
     return min(max(wanted, shortest), longest)
 
 
-def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) -> LinkRecord:
+def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings, recrawl: float | None) -> LinkRecord:
     has_changed = fetched.kind is not FetchKind.SAME and not _says_the_same(record, fetched)
-    interval = interval_after(record, settings, has_changed=has_changed)
+    adapted = interval_after(record, settings, has_changed=has_changed)
+    interval = adapted if recrawl is None else int(recrawl * _SECOND)
     after = msgspec.structs.replace(
         record,
         phase=LinkPhase.DUE,

@@ -13,6 +13,7 @@ from weft.config.sections import DispatcherSettings
 from weft.dispatcher import site_changes
 from weft.dispatcher.budgets import Budgets
 from weft.dispatcher.discovery import DiscoveredLink, Discovery, refusal_of
+from weft.dispatcher.fetch_results import rescheduled
 from weft.dispatcher.link_records import DOMAIN_ROW, LINK, LinkPhase, LinkRecord, decode_record
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
@@ -92,6 +93,7 @@ class Reconsideration:
                 self._judge(domain, cell.qualifier)
             if record.location:
                 self._follow(record, cell.qualifier)
+            self._reschedule(domain, cell.qualifier, record)
         self._count(min(room, len(found)))
         return found[room].qualifier if len(found) > room else None
 
@@ -105,6 +107,14 @@ class Reconsideration:
             self._links.put(domain, uri, record.reopen(self._now))
         elif refusal.text != record.reason:
             self._links.put(domain, uri, record.hide(refusal))
+
+    def _reschedule(self, domain: bytes, uri: bytes, record: LinkRecord) -> None:
+        recrawl = self._scope.recrawl_of(record.url)
+        if recrawl is None or rescheduled(record, recrawl) == record:
+            return
+        now = self._links.read([(domain, uri)])[0]
+        if now is not None:
+            self._links.put(domain, uri, rescheduled(now, recrawl))
 
     def _budget_refusal(self, link: DiscoveredLink, record: LinkRecord) -> Refusal | None:
         site = self._scope.site_of(link.page)

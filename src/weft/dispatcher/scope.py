@@ -10,10 +10,11 @@ from typing import NamedTuple
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.traps import trap
 from weft.errors import UsageError
+from weft.model.content_type import is_type_wanted, suffix_type
 from weft.model.domain import Domain, reversed_domain
-from weft.model.host import domain_of_host, name_of, web_host_of
+from weft.model.host import ANYWHERE, domain_of_host, name_of, web_host_of
 from weft.model.refusal import Refusal, RefusalKind
-from weft.model.site import ANYWHERE, Site, SiteSettings
+from weft.model.site import Site, SiteSettings, settings_for
 from weft.model.url import PageUrl
 
 
@@ -64,6 +65,14 @@ class Scope:
             if priority != usual
         }
 
+    @cached_property
+    def _set(self) -> dict[str, SiteSettings]:
+        return {site.name: site.settings for site in self._sites.values() if site.settings.recrawl is not None}
+
+    def recrawl_of(self, url: str) -> float | None:
+        """Seconds between two crawls of a page, if any of its sites sets them; the narrowest one counts."""
+        return settings_for(web_host_of(url), self._set).recrawl if self._set else None
+
     def concerns(self, domain: str) -> bool:
         """Whether any site may cover links of this domain."""
         return self._anywhere is not None or domain in self._named_domains
@@ -96,7 +105,8 @@ class Scope:
         deepest = self._settings.max_depth if site.settings.depth is None else site.settings.depth
         if depth > deepest:
             return Refusal(RefusalKind.DEPTH, f"{depth} hops, over {deepest}")
-        return _pattern_refusal(site.settings, page.url) or trap(_target(page.url), self._settings)
+        by_site = _pattern_refusal(site.settings, page.url) or _type_refusal(site.settings, page.url)
+        return by_site or trap(_target(page.url), self._settings)
 
 
 def _target(url: str) -> str:
@@ -112,6 +122,15 @@ def _pattern_refusal(settings: SiteSettings, url: str) -> Refusal | None:
     if settings.include and not any(_compiled(pattern).search(url) for pattern in settings.include):
         return Refusal(RefusalKind.PATTERN, "included by none of the site's patterns")
     return None
+
+
+def _type_refusal(settings: SiteSettings, url: str) -> Refusal | None:
+    if settings.types is None:
+        return None
+    media_type = suffix_type(url)
+    if not media_type or is_type_wanted(settings.types, media_type):
+        return None
+    return Refusal(RefusalKind.TYPE, f"{media_type} by its suffix; wanted: {', '.join(('html', *settings.types))}")
 
 
 @lru_cache(maxsize=10_000)

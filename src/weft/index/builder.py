@@ -211,7 +211,7 @@ class Builder:
         round_ = LinkRound(self._store, self.low_water)
         rules = ParameterRound(self._store, self._settings) if self._settings.learn_parameters else None
         lastmods = Lastmods(self._store, self._settings)
-        found = self._take_results(round_, rules, lastmods, links, reads)
+        found = self._take_results(round_, rules, lastmods, links, reads, scope)
         lastmods.take(round_, [lastmod for read in reads for lastmod in read.lastmods()], now)
         pages = [read.page for read in reads if read.page is not None]
         try:
@@ -239,6 +239,7 @@ class Builder:
         lastmods: Lastmods,
         links: Sequence[BuildLink],
         reads: Sequence[ReadFetch],
+        scope: Scope,
     ) -> list[DiscoveredLink]:
         """Put the links' records after their fetches into the round; return the links that their pages name."""
         now = self._clock.now()
@@ -249,7 +250,8 @@ class Builder:
         found: list[DiscoveredLink] = []
         for link, read, place in zip(links, reads, places, strict=True):
             record = round_.read([place])[0] or LinkRecord(url=link.url, discovered=link.result.ended)
-            after = lastmods.judge(place, record, after_fetch(record, read.fetched, self._settings, now))
+            fetched_at = after_fetch(record, read.fetched, self._settings, now, scope.recrawl_of(link.url))
+            after = lastmods.judge(place, record, fetched_at)
             if record.url != link.url and not after.self_redirect:
                 after = msgspec.structs.replace(after, url=link.url)
             round_.put(*place, after)

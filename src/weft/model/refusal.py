@@ -28,6 +28,7 @@ class RefusalKind(StrEnum):
     EXCLUDED = "excluded", True
     DEPTH = "depth", True
     PATTERN = "pattern", True
+    TYPE = "type", True
     BUDGET = "budget", True
     REDIRECTS = "redirects", True
 
