@@ -17,6 +17,7 @@ from weft.dispatcher.discovery import DiscoveredLink, refusal_of
 from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.model.site import Site, SiteSettings
 from weft.model.url import identity_of
+from weft.store.api import Batch
 from weft.store.tables import Table
 
 SETTINGS = DispatcherSettings(segment_size=100)
@@ -84,6 +85,36 @@ def test_files_of_types_that_are_not_wanted_are_left_out_by_their_suffix_until_t
     crawl.say(site(types=["image"]))
     crawl.settle()
     assert crawl.urls(LinkPhase.GIVEN) == {*wanted, *pictures}
+
+
+def test_a_file_that_was_left_out_by_its_header_is_asked_for_again_only_when_its_type_is_wanted() -> None:
+    from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
+    from weft.dispatcher.link_round import LinkRound
+
+    crawl = world(site(types=["pdf"]))
+    url = f"{A}picture"
+    crawl.crawl(A, url)
+    crawl.settle()
+    links = LinkRound(crawl.store, 1)
+    (record,) = links.read([place_of(url)])
+    assert record is not None
+    fetched = Fetched(
+        kind=FetchKind.FAILED, at=crawl.clock.now(), status=200, error="unwanted_type", content_type="image/png; q=1"
+    )
+    links.put(*place_of(url), after_fetch(record, fetched, SETTINGS))
+    crawl.store.write(Batch(links.cells()), crawl.store.last_seq + 1)
+
+    def phase_after(**settings: Any) -> LinkPhase:
+        crawl.say(site(**settings))
+        crawl.settle()
+        found = crawl.record(url)
+        assert found is not None
+        assert (found.reason == "type: image/png by the header of its response") == (found.phase is LinkPhase.HIDDEN)
+        return found.phase
+
+    assert phase_after(types=["pdf"], depth=7) is LinkPhase.HIDDEN, "another setting changed"
+    assert phase_after(types=["video"]) is LinkPhase.HIDDEN
+    assert phase_after(types=["image"]) is LinkPhase.GIVEN
 
 
 def test_pages_that_wait_are_scheduled_by_the_interval_that_their_site_sets_now() -> None:

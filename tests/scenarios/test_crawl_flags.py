@@ -18,8 +18,10 @@ PAGES: dict[str, str | bytes] = {
     "/docs/deep.html": "deep",
     "/docs/old/b.html": "old",
     "/docs/p.pdf": b"%PDF-1.4",
+    "/docs/picture": b"colours" * 2_000_000,
     "/blog/": "blog",
 }
+PICTURE = "location = /docs/picture { default_type image/png; }"
 
 
 def run(place: Path, nginx: Nginx, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -36,7 +38,7 @@ def asked(nginx: Nginx) -> set[str]:
 
 
 def test_flags_are_obeyed_stored_and_replaced_by_later_ones(nginx_program: Path, tmp_path: Path) -> None:
-    site = NginxSite("flags.test", PAGES, lines=("add_header X-Seen $http_x_key;",))
+    site = NginxSite("flags.test", PAGES, lines=(PICTURE,))
     with running_nginx(nginx_program, tmp_path / "nginx", site) as nginx:
         first = run(
             tmp_path,
@@ -58,7 +60,13 @@ def test_flags_are_obeyed_stored_and_replaced_by_later_ones(nginx_program: Path,
         assert "canary" not in first.stdout + first.stderr + json.dumps(known)
         assert "can read --header X-Key on the command line" in first.stderr
         run(tmp_path, nginx, "--scope", "hosts", "--exclude", "/blog/", "--depth", "5", "--types", "html,pdf")
-        assert asked(nginx) == set(PAGES) - {"/blog/"} | {"/docs/picture"}
+        assert asked(nginx) == set(PAGES) - {"/blog/"}
+        assert nginx.requests("/docs/picture")[0].bytes < len(PAGES["/docs/picture"])
+        why = weft("why", nginx.url("flags.test", "/docs/picture"), "--home", "home", cwd=tmp_path).stdout
+        assert "not crawled: type: image/png by the header of its response" in why
+        run(tmp_path, nginx, "--again", "0")
+        assert nginx.statuses("/docs/picture") == [200], "it is not asked for again"
+        assert nginx.statuses("/docs/a.html") == [200, 304]
         (known,) = told(tmp_path, "sites")["items"]
         assert "include" not in known["settings"]
         assert known["settings"]["exclude"] == ["/blog/"]

@@ -11,6 +11,7 @@ from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.mgmt.values import WarcPosition
 from weft.model.fetch_error import FetchError
+from weft.model.refusal import type_by_header
 
 
 class FetchKind(StrEnum):
@@ -51,6 +52,8 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: int = 0
     simhash: int = 0
     canonical: str = ""
+    content_type: str = ""
+    """As the header says; only of a file whose type is not wanted."""
 
 
 def time_of_fetch(ended: int, record: LinkRecord | None, now: int) -> int:
@@ -89,6 +92,8 @@ def _after_fetch(
         return msgspec.structs.replace(record, phase=LinkPhase.DUE) if record.phase is LinkPhase.GIVEN else record
     if fetched.kind is FetchKind.SELF_REDIRECT:
         return _self_redirected(record, fetched)
+    if fetched.error == FetchError.UNWANTED_TYPE:
+        return _left_out(record, fetched)
     if fetched.kind is FetchKind.FAILED:
         return _failed(record, fetched)
     return _succeeded(record, fetched, settings, recrawl)
@@ -168,6 +173,20 @@ def _failed(record: LinkRecord, fetched: Fetched) -> LinkRecord:
         failures=failures,
         position=fetched.position or record.position,
     )
+
+
+def _left_out(record: LinkRecord, fetched: Fetched) -> LinkRecord:
+    """Its site does not want this type of file: it is not asked for again until the types of the site change."""
+    left_out = msgspec.structs.replace(
+        record,
+        due=0,
+        fetched=fetched.at,
+        status=fetched.status,
+        error=fetched.error,
+        position=fetched.position or record.position,
+        self_redirect=False,
+    )
+    return left_out.hide(type_by_header(fetched.content_type))
 
 
 def _self_redirected(record: LinkRecord, fetched: Fetched) -> LinkRecord:

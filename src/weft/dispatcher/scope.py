@@ -10,11 +10,11 @@ from typing import NamedTuple
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.traps import trap
 from weft.errors import UsageError
-from weft.model.content_type import is_type_wanted, suffix_type
+from weft.model.content_type import is_type_wanted, is_wanted, suffix_type
 from weft.model.domain import Domain, reversed_domain
 from weft.model.host import ANYWHERE, domain_of_host, name_of, web_host_of
 from weft.model.refusal import Refusal, RefusalKind
-from weft.model.site import Site, SiteSettings, settings_for
+from weft.model.site import NO_SETTINGS, Site, SiteSettings, settings_for
 from weft.model.url import PageUrl
 
 
@@ -66,12 +66,22 @@ class Scope:
         }
 
     @cached_property
-    def _set(self) -> dict[str, SiteSettings]:
-        return {site.name: site.settings for site in self._sites.values() if site.settings.recrawl is not None}
+    def _shared(self) -> dict[str, SiteSettings]:
+        """Settings of sites that hold for narrower sites, too."""
+        shared = ((site.name, site.settings) for site in self._sites.values())
+        return {name: settings for name, settings in shared if (settings.recrawl, settings.types) != (None, None)}
+
+    def _settings_at(self, url: str) -> SiteSettings:
+        return settings_for(web_host_of(url), self._shared) if self._shared else NO_SETTINGS
 
     def recrawl_of(self, url: str) -> float | None:
         """Seconds between two crawls of a page, if any of its sites sets them; the narrowest one counts."""
-        return settings_for(web_host_of(url), self._set).recrawl if self._set else None
+        return self._settings_at(url).recrawl
+
+    def wants_type(self, url: str, content_type: str) -> bool:
+        """Whether a file is to be fetched, given the type that the header of its response names."""
+        types = self._settings_at(url).types
+        return types is None or is_wanted(types, content_type, url)
 
     def concerns(self, domain: str) -> bool:
         """Whether any site may cover links of this domain."""
@@ -105,8 +115,17 @@ class Scope:
         deepest = self._settings.max_depth if site.settings.depth is None else site.settings.depth
         if depth > deepest:
             return Refusal(RefusalKind.DEPTH, f"{depth} hops, over {deepest}")
-        by_site = _pattern_refusal(site.settings, page.url) or _type_refusal(site.settings, page.url)
+        by_site = _pattern_refusal(site.settings, page.url) or self._type_refusal(page.url)
         return by_site or trap(_target(page.url), self._settings)
+
+    def _type_refusal(self, url: str) -> Refusal | None:
+        media_type = suffix_type(url) if self._shared else ""
+        types = self._settings_at(url).types if media_type else None
+        if types is None or is_type_wanted(types, media_type):
+            return None
+        return Refusal(
+            RefusalKind.TYPE, f"{media_type} by its suffix; wanted: {', '.join(dict.fromkeys(('html', *types)))}"
+        )
 
 
 def _target(url: str) -> str:
@@ -122,15 +141,6 @@ def _pattern_refusal(settings: SiteSettings, url: str) -> Refusal | None:
     if settings.include and not any(_compiled(pattern).search(url) for pattern in settings.include):
         return Refusal(RefusalKind.PATTERN, "included by none of the site's patterns")
     return None
-
-
-def _type_refusal(settings: SiteSettings, url: str) -> Refusal | None:
-    if settings.types is None:
-        return None
-    media_type = suffix_type(url)
-    if not media_type or is_type_wanted(settings.types, media_type):
-        return None
-    return Refusal(RefusalKind.TYPE, f"{media_type} by its suffix; wanted: {', '.join(('html', *settings.types))}")
 
 
 @lru_cache(maxsize=10_000)

@@ -37,7 +37,7 @@ from weft.linkindex.records import Version
 from weft.mgmt.values import BuildChunk, BuildLink, ChunkId
 from weft.model.domain import reversed_domain
 from weft.model.fetch_error import FetchError
-from weft.model.refusal import RefusalKind
+from weft.model.refusal import RefusalKind, type_in_header
 from weft.model.url import Uri, domain_of
 from weft.store.api import Store
 from weft.store.tables import Table
@@ -251,6 +251,8 @@ class Builder:
         for link, read, place in zip(links, reads, places, strict=True):
             record = round_.read([place])[0] or LinkRecord(url=link.url, discovered=link.result.ended)
             fetched_at = after_fetch(record, read.fetched, self._settings, now, scope.recrawl_of(link.url))
+            if (left_out := type_in_header(fetched_at.reason)) is not None and scope.wants_type(link.url, left_out):
+                fetched_at = fetched_at.reopen(now)  # what is wanted changed while it was fetched
             after = lastmods.judge(place, record, fetched_at)
             if record.url != link.url and not after.self_redirect:
                 after = msgspec.structs.replace(after, url=link.url)

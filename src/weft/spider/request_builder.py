@@ -49,7 +49,8 @@ class RequestBuilder:
         lines = (*public, *_site_lines(access))
         # One byte more than counts, so that a line which the limit cuts is known to be cut.
         most = self.robots_bytes + 1 if is_robots else min(self.max_body, details.site.max_bytes or self.max_body)
-        return Request(details.url, ip, lines, len(public), access, most, cuts=is_robots)
+        types = None if is_robots else details.site.types
+        return Request(details.url, ip, lines, len(public), access, most, cuts=is_robots, types=types)
 
 
 def _conditions(details: Details) -> Sequence[str]:

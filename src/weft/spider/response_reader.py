@@ -17,7 +17,7 @@ from weft.mgmt.values import Details, LinkKind, Result
 from weft.model.fetch_error import FetchError
 from weft.model.site import SiteSettings
 from weft.model.url import without_userinfo
-from weft.spider.fetching import Request, Response
+from weft.spider.fetching import WITH_HEAD, Request, Response
 
 LONGEST_WAIT: Final = 30 * 24 * 3600 * 1000
 """A Retry-After beyond it is a mistake or a joke."""
@@ -48,7 +48,7 @@ class ResponseReader:
     archive_credentials: bool = False
 
     def read(self, details: Details, request: Request, response: Response, started: int, ended: int) -> FetchRecord:
-        if response.error not in (None, FetchError.TOO_LARGE):
+        if response.error is not None and response.error not in WITH_HEAD:
             return failed(details, response.error, started, ended)
         head = parse_head(response.head)
         if not FIRST_STATUS <= head.status <= LAST_STATUS:
@@ -106,9 +106,16 @@ class ResponseReader:
             status=head.status,
             content_type=head.get("content-type"),
             content_encoding=head.content_encoding,
-            truncated="length" if response.is_cut else "",
+            truncated=_truncated(response),
             notes=(("refused", error),) if error else (),
         )
+
+
+def _truncated(response: Response) -> str:
+    """Why the body is not whole, in the words of ISO 28500, which has none for a body that nobody wanted."""
+    if not response.is_cut:
+        return ""
+    return "unspecified" if response.error is FetchError.UNWANTED_TYPE else "length"
 
 
 def _framed(head: HttpHead, response: Response) -> tuple[bytes | mmap, Response]:
