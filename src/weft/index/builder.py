@@ -251,8 +251,8 @@ class Builder:
         for link, read, place in zip(links, reads, places, strict=True):
             record = round_.read([place])[0] or LinkRecord(url=link.url, discovered=link.result.ended)
             fetched_at = after_fetch(record, read.fetched, self._settings, now, scope.recrawl_of(link.url))
-            if (left_out := type_in_header(fetched_at.reason)) is not None and scope.wants_type(link.url, left_out):
-                fetched_at = fetched_at.reopen(now)  # what is wanted changed while it was fetched
+            if (left_out := type_in_header(fetched_at.reason)) is not None:
+                fetched_at = self._left_out(fetched_at, scope.wants_type(link.url, left_out), now)
             after = lastmods.judge(place, record, fetched_at)
             if record.url != link.url and not after.self_redirect:
                 after = msgspec.structs.replace(after, url=link.url)
@@ -261,6 +261,13 @@ class Builder:
                 learn_from_fetch(rules, round_, place, after, read.fetched)
             found += self._found(link, read, record)
         return found
+
+    def _left_out(self, record: LinkRecord, is_wanted_now: bool, now: int) -> LinkRecord:
+        """The record of a file whose type was not wanted when it was fetched."""
+        if is_wanted_now:
+            return record.reopen(now)
+        self.discovery.refused[RefusalKind.TYPE] += 1
+        return record
 
     def _found(self, link: BuildLink, read: ReadFetch, record: LinkRecord) -> list[DiscoveredLink]:
         # A redirect leads to the same page by another name: it is no further away, but such steps are counted.
