@@ -29,14 +29,13 @@ _LOOK_EVERY = 0.5
 
 
 def _take_user_agent(context: click.Context, _: click.Parameter, value: str | None) -> None:
-    from weft.config import KEYS
     from weft.config.text import quoted
+    from weft.config.text_forms import USER_AGENT
 
     if value is None:
         return
-    key = KEYS["spider.user_agent"]
-    if not key.allowed.holds(value):
-        raise UsageError(f"--user-agent: expected {key.allowed.words('')}, found {quoted(value)}")
+    if not USER_AGENT.holds(value):
+        raise UsageError(f"--user-agent: expected {USER_AGENT.words('')}, found {quoted(value)}")
     context.ensure_object(Invocation).sets.append(f"spider.user_agent={quoted(value)}")
 
 
