@@ -72,6 +72,20 @@ def test_links_that_were_hidden_are_crawled_when_their_reason_is_gone(before: Si
     assert {record.reason for record in crawl.records().values()} == {""}
 
 
+def test_a_seed_is_crawled_again_even_if_it_is_not_included_itself_but_not_if_it_is_excluded() -> None:
+    crawl = world(site(include=["/docs/"]))
+    crawl.crawl(A, f"{A}docs/x", f"{A}y")
+    crawl.say(site(include=["/docs/"], recrawl=0))
+    crawl.settle()
+    assert crawl.urls(LinkPhase.GIVEN) == {f"{A}docs/x", A}
+    assert crawl.urls(LinkPhase.HIDDEN) == {f"{A}y"}
+    crawl.say(site(exclude=["/$"], recrawl=0))
+    crawl.crawl(A)
+    crawl.say(site(exclude=["/$"], recrawl=0.001))
+    crawl.settle()
+    assert A in crawl.urls(LinkPhase.HIDDEN)
+
+
 def test_files_of_types_that_are_not_wanted_are_left_out_by_their_suffix_until_they_are() -> None:
     crawl = world(site(types=["pdf"]))
     pictures, wanted = [f"{A}x.png", f"{A}y.JPG?big"], [f"{A}z.pdf", f"{A}page", f"{A}sitemap.xml.gz"]

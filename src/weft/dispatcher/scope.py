@@ -115,7 +115,7 @@ class Scope:
         deepest = self._settings.max_depth if site.settings.depth is None else site.settings.depth
         if depth > deepest:
             return Refusal(RefusalKind.DEPTH, f"{depth} hops, over {deepest}")
-        by_site = _pattern_refusal(site.settings, page.url) or self._type_refusal(page.url)
+        by_site = _pattern_refusal(site.settings, page.url, is_seed=depth == 0) or self._type_refusal(page.url)
         return by_site or trap(_target(page.url), self._settings)
 
     def _type_refusal(self, url: str) -> Refusal | None:
@@ -134,11 +134,12 @@ def _target(url: str) -> str:
     return url[begin:] if begin >= 0 else "/"
 
 
-def _pattern_refusal(settings: SiteSettings, url: str) -> Refusal | None:
+def _pattern_refusal(settings: SiteSettings, url: str, *, is_seed: bool) -> Refusal | None:
+    """A seed need not be included: it is where the links to what is included are found."""
     for pattern in settings.exclude or ():
         if _compiled(pattern).search(url):
             return Refusal(RefusalKind.PATTERN, f"excluded by {pattern!r}")
-    if settings.include and not any(_compiled(pattern).search(url) for pattern in settings.include):
+    if settings.include and not is_seed and not any(_compiled(pattern).search(url) for pattern in settings.include):
         return Refusal(RefusalKind.PATTERN, "included by none of the site's patterns")
     return None
 
