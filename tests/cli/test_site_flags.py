@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from weft.actions.pace_warnings import pace_warnings
+from weft.actions.settings_warnings import settings_warnings
 from weft.cli.site_flags import secret_headers, settings_of
 from weft.config import Settings
 from weft.errors import UsageError
@@ -69,8 +69,13 @@ def test_rates_that_cannot_be_reached_are_told() -> None:
 
     settings = Settings()
     fast = replace(settings, urlserver=replace(settings.urlserver, req_host_per_sec=20.0))
-    assert pace_warnings(settings, [Site(name="a.com")]) == []
-    (sentence,) = pace_warnings(fast, [])
+    assert settings_warnings(settings, [Site(name="a.com")]) == []
+    (sentence,) = settings_warnings(fast, [])
     assert sentence.startswith("urlserver.req_host_per_sec (20) is above urlserver.req_ip_per_sec (8), which holds")
-    (sentence,) = pace_warnings(settings, [Site(name="a.com", settings=SiteSettings(rate=9.0))])
+    (sentence,) = settings_warnings(settings, [Site(name="a.com", settings=SiteSettings(rate=9.0))])
     assert sentence.startswith("the rate of a.com (9) is above urlserver.req_ip_per_sec (8)")
+
+
+def test_a_size_above_that_of_all_sites_is_told() -> None:
+    (sentence,) = settings_warnings(Settings(), [Site(name="a.com", settings=SiteSettings(max_bytes=11 << 20))])
+    assert sentence.startswith("max_bytes of a.com (11534336) is above spider.max_body (10485760), which holds")

@@ -169,8 +169,8 @@ def _prepare(
     *,
     is_unbounded: bool = False,
 ) -> None:
-    from weft.actions.pace_warnings import pace_warnings
     from weft.actions.seeds import SeedAdder
+    from weft.actions.settings_warnings import settings_warnings
     from weft.actions.sites import change_sites, unbound_sites
 
     with control_plane(invocation) as mgmt:
@@ -187,7 +187,7 @@ def _prepare(
             raise UsageError("nothing to crawl: this home has no seeds yet; add some with `weft add URL`")
         if all(site.is_excluded for site in sites):
             raise UsageError("nothing to crawl: every site of this home is excluded; see `weft sites`")
-        say_lines((f"weft: {sentence}" for sentence in pace_warnings(invocation.load().settings, sites)), err=True)
+        say_lines((f"weft: {sentence}" for sentence in settings_warnings(invocation.load().settings, sites)), err=True)
 
 
 def _run(
