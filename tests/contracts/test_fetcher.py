@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,12 @@ from weft.model.fetch_error import FetchError
 from weft.spider.fetching import PLAIN, Fetcher, Request, Response
 
 SOON = 10.0
-PAGES = {"/a": ok(b"first", b"Content-Type: text/html"), "/b": ok(b"second"), "/long": ok(b"x" * 100)}
+PAGES = {
+    "/a": ok(b"first", b"Content-Type: text/html"),
+    "/b": ok(b"second"),
+    "/long": ok(b"x" * 100),
+    "/picture": ok(b"colours", b"Content-Type: image/png"),
+}
 HELD, NOWHERE = "/held", "/nowhere"
 
 
@@ -37,13 +43,13 @@ class World:
             self.is_closed = True
             self.fetcher.close()
 
-    def start(self, path: str, most: int = 1000, cuts: bool = False, then: Callable[[], None] | None = None):
+    def start(self, path: str, most: int = 1000, then: Callable[[], None] | None = None, **wishes: Any):
         def on_end(response: Response) -> None:
             self.ended.append((path, response))
             if then is not None:
                 then()
 
-        request = Request(self.url(path), "127.0.0.1", ("Accept: */*",), 1, PLAIN, most, cuts)
+        request = Request(self.url(path), "127.0.0.1", ("Accept: */*",), 1, PLAIN, most, **wishes)
         return self.fetcher.start(request, on_end)
 
     async def until_ended(self, count: int) -> list[Response]:
@@ -138,6 +144,20 @@ def test_of_a_long_body_the_beginning_is_taken(tell, cuts, error):
         (response,) = await world.until_ended(1)
         assert (response.error, response.is_cut) == (error, True)
         assert len(response.body) <= 30
+
+    tell(story)
+
+
+@pytest.mark.parametrize(("types", "error"), [(("image",), None), (("pdf",), FetchError.UNWANTED_TYPE), (None, None)])
+def test_the_body_of_a_type_that_is_not_wanted_is_not_read(tell, types, error):
+    async def story(world: World) -> None:
+        world.start("/picture", types=types)
+        (response,) = await world.until_ended(1)
+        assert (response.error, response.is_cut) == (error, error is not None)
+        assert response.head.startswith(b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n")
+        assert bytes(response.body) == (b"" if error else b"colours")
+        world.start("/a", types=types)
+        assert (await world.until_ended(2))[1].error is None
 
     tell(story)
 

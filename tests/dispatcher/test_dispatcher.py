@@ -196,7 +196,7 @@ def test_scope_is_never_left_and_refusals_have_a_reason() -> None:
         "https://d.com/x.pdf",
         "https://elsewhere.com/",
     ]
-    crawl.discover(*map(found, urls))
+    crawl.discover(*(found(url, depth=1) for url in urls))
     reasons = {record.url: record.reason for record in crawl.records().values()}
     assert reasons == {
         "https://www.a.com/": "",

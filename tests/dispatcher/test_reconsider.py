@@ -14,9 +14,10 @@ from support.dispatcher_world import CountingStore, CrawlWorld, place_of
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher import reconsider, site_changes, unknown_references
 from weft.dispatcher.discovery import DiscoveredLink, refusal_of
-from weft.dispatcher.link_records import LinkPhase
+from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.model.site import Site, SiteSettings
 from weft.model.url import identity_of
+from weft.store.api import Batch
 from weft.store.tables import Table
 
 SETTINGS = DispatcherSettings(segment_size=100)
@@ -69,6 +70,90 @@ def test_links_that_were_hidden_are_crawled_when_their_reason_is_gone(before: Si
     crawl.settle()
     assert crawl.urls(LinkPhase.GIVEN) == {*numbered(5)}
     assert {record.reason for record in crawl.records().values()} == {""}
+
+
+def test_a_seed_is_crawled_again_even_if_it_is_not_included_itself_but_not_if_it_is_excluded() -> None:
+    crawl = world(site(include=["/docs/"]))
+    crawl.crawl(A, f"{A}docs/x", f"{A}y")
+    crawl.say(site(include=["/docs/"], recrawl=0))
+    crawl.settle()
+    assert crawl.urls(LinkPhase.GIVEN) == {f"{A}docs/x", A}
+    assert crawl.urls(LinkPhase.HIDDEN) == {f"{A}y"}
+    crawl.say(site(exclude=["/$"], recrawl=0))
+    crawl.crawl(A)
+    crawl.say(site(exclude=["/$"], recrawl=0.001))
+    crawl.settle()
+    assert A in crawl.urls(LinkPhase.HIDDEN)
+
+
+def test_files_of_types_that_are_not_wanted_are_left_out_by_their_suffix_until_they_are() -> None:
+    crawl = world(site(types=["pdf"]))
+    pictures, wanted = [f"{A}x.png", f"{A}y.JPG?big"], [f"{A}z.pdf", f"{A}page", f"{A}sitemap.xml.gz"]
+    crawl.crawl(A, *pictures, *wanted)
+    crawl.settle()
+    assert crawl.urls(LinkPhase.GIVEN) == {*wanted}
+    assert crawl.urls(LinkPhase.HIDDEN) == {*pictures}
+    record = crawl.record(pictures[0])
+    assert record is not None
+    assert record.reason == "type: image/png by its suffix; wanted: html, pdf"
+    crawl.say(site(types=["image"]))
+    crawl.settle()
+    assert crawl.urls(LinkPhase.GIVEN) == {*wanted, *pictures}
+
+
+def test_a_file_that_was_left_out_by_its_header_is_asked_for_again_only_when_its_type_is_wanted() -> None:
+    from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
+    from weft.dispatcher.link_round import LinkRound
+
+    crawl = world(site(types=["pdf"]))
+    url = f"{A}picture"
+    crawl.crawl(A, url)
+    crawl.settle()
+    links = LinkRound(crawl.store, 1)
+    (record,) = links.read([place_of(url)])
+    assert record is not None
+    fetched = Fetched(
+        kind=FetchKind.FAILED, at=crawl.clock.now(), status=200, error="unwanted_type", content_type="image/png; q=1"
+    )
+    links.put(*place_of(url), after_fetch(record, fetched, SETTINGS))
+    crawl.store.write(Batch(links.cells()), crawl.store.last_seq + 1)
+
+    def phase_after(**settings: Any) -> LinkPhase:
+        crawl.say(site(**settings))
+        crawl.settle()
+        found = crawl.record(url)
+        assert found is not None
+        assert (found.reason == "type: image/png by the header of its response") == (found.phase is LinkPhase.HIDDEN)
+        return found.phase
+
+    assert phase_after(types=["pdf"], depth=7) is LinkPhase.HIDDEN, "another setting changed"
+    assert phase_after(types=["video"]) is LinkPhase.HIDDEN
+    assert phase_after(types=["image"]) is LinkPhase.GIVEN
+
+
+def test_pages_that_wait_are_scheduled_by_the_interval_that_their_site_sets_now() -> None:
+    crawl = world()
+    crawl.crawl(A)
+    before = crawl.record(A)
+    assert before is not None
+    for seconds in (10.0, 100 * 86_400.0, 0.0):
+        crawl.say(site(recrawl=seconds))
+        crawl.settle()
+        record = crawl.record(A)
+        assert record is not None
+        if seconds:
+            assert (record.due, record.interval) == (before.fetched + 1000 * seconds, 1000 * seconds)
+    assert crawl.urls(LinkPhase.GIVEN) == {A}, "0 seconds: as often as there is room"
+
+
+def test_a_page_that_fails_waits_as_long_as_its_error_says_whatever_its_site_sets() -> None:
+    from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch, rescheduled
+
+    failed = after_fetch(
+        LinkRecord(url=A), Fetched(kind=FetchKind.FAILED, at=9, error="timeout"), SETTINGS, recrawl=1.0
+    )
+    assert failed.due == 9 + 600_000
+    assert rescheduled(failed, 1.0) == failed
 
 
 def test_a_setting_that_changed_is_heard_after_a_start() -> None:

@@ -14,7 +14,7 @@ from weft.errors import NotKnown
 from weft.index import chunk_markers
 from weft.mgmt.values import NewLink, Result
 from weft.model.refusal import RefusalKind
-from weft.model.site import Site
+from weft.model.site import Site, SiteSettings
 from weft.store.tables import Table
 
 
@@ -277,3 +277,40 @@ def test_parameters_that_do_not_matter_are_learned_in_the_batch_that_loads_the_p
     found = world.record("https://a.com/p?lang=en&lang=en")
     assert found is not None
     assert (found.phase, found.canonical) == ("hidden", "com.a/p")
+
+
+@pytest.mark.parametrize(("wanted_now", "phase"), [(("pdf",), "hidden"), (("image",), "due"), (None, "due")])
+def test_a_file_of_an_unwanted_type_is_left_out_unless_its_type_was_wanted_meanwhile(
+    world: World, wanted_now: tuple[str, ...] | None, phase: str
+) -> None:
+    anywhere = Site(name="*", scope="any", settings=SiteSettings(types=wanted_now))
+    world.scope = Scope([anywhere], SETTINGS)
+    world.crawl("https://a.com/picture", error="unwanted_type", kind="image/png")
+    record = world.record("https://a.com/picture")
+    assert record is not None
+    assert record.phase == phase
+    assert world.builder.discovery.refused[RefusalKind.TYPE] == (phase == "hidden")
+    if phase == "due":
+        assert record.due <= world.clock.now()
+
+
+def test_a_page_that_turned_into_an_unwanted_file_is_kept_as_it_was(world: World) -> None:
+    world.scope = Scope([Site(name="*", scope="any", settings=SiteSettings(types=()))], SETTINGS)
+    world.crawl("https://a.com/x", "<title>Once</title>")
+    world.again()
+    world.crawl("https://a.com/x", error="unwanted_type", kind="image/png")
+    assert world.answers.page("https://a.com/x").title == "Once"
+    record = world.record("https://a.com/x")
+    assert record is not None
+    assert record.reason == "type: image/png by the header of its response"
+
+
+def test_the_interval_that_a_site_sets_is_used_for_its_pages(world: World) -> None:
+    world.scope = Scope([Site(name="*", scope="any"), Site(name="a.com", settings=SiteSettings(recrawl=5.0))], SETTINGS)
+    for host in ("www.a.com", "b.com"):
+        world.crawl(f"https://{host}/", "x")
+    first, second = world.record("https://www.a.com/"), world.record("https://b.com/")
+    assert first is not None
+    assert second is not None
+    assert first.due == first.fetched + 5000
+    assert second.due == second.fetched + 86_400_000

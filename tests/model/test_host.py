@@ -15,13 +15,14 @@ def test_an_address_is_always_in_the_same_part() -> None:
 
 def test_sites_are_found_by_host_and_domain() -> None:
     assert site_names("www.example.co.uk:8080") == (
+        "*",
         "example.co.uk",
         "www.example.co.uk",
         "www.example.co.uk:8080",
     )
-    assert site_names("example.com") == ("example.com",)
-    assert site_names("[2001:db8::1]") == ("[2001:db8::1]",)
-    assert site_names("[2001:db8::1]:81") == ("[2001:db8::1]", "[2001:db8::1]:81")
+    assert site_names("example.com") == ("*", "example.com")
+    assert site_names("[2001:db8::1]") == ("*", "[2001:db8::1]")
+    assert site_names("[2001:db8::1]:81") == ("*", "[2001:db8::1]", "[2001:db8::1]:81")
     assert web_host_of("https://a.com:81/b/c") == "a.com:81"
 
 

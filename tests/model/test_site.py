@@ -15,16 +15,22 @@ from weft.errors import UsageError
 from weft.model.site import SITE_KEYS, Affects, SiteSettings, checked, kind_words, read_settings, settings_for
 
 DOCUMENT = (Path(__file__).parents[2] / "docs/commands.md").read_text(encoding="utf-8")
+SECTION = DOCUMENT.partition("## weft sites")[2].partition("\n## ")[0]
 
 GOOD: dict[str, Any] = {
     "depth": 3,
     "budget": 1000,
     "include": ("/docs/",),
     "exclude": (r"\?sort=", r"\.zip$"),
+    "types": ("html", "pdf", "image/*"),
     "priority": -1,
+    "rate": 0.5,
+    "concurrent": 2,
     "delay": 2.5,
+    "recrawl": 3600.0,
     "keep_parameters": ("id",),
     "drop_parameters": ("utm*",),
+    "max_bytes": 1_000_000,
     "headers": {"X-Key": "s3cret"},
     "auth": "me:hidden",
     "proxy": "socks5://127.0.0.1:1080",
@@ -55,6 +61,12 @@ def test_a_good_value_is_held_as_it_is(name: str, value: object) -> None:
         ("delay", -0.1, "delay: expected 0 to 86400 seconds, found -0.1"),
         ("delay", 86_401, "delay: expected 0 to 86400 seconds, found 86401"),
         ("delay", float("nan"), "delay: expected 0 to 86400 seconds, found nan"),
+        ("rate", 0, "rate: expected 0.0001 to 100000 requests per second, found 0"),
+        ("rate", float("nan"), "rate: expected 0.0001 to 100000 requests per second, found nan"),
+        ("concurrent", 0, "concurrent: expected 1 to 1000 requests, found 0"),
+        ("recrawl", -1, "recrawl: expected 0 to 315360000 seconds, found -1"),
+        ("max_bytes", 0, "max_bytes: expected 1 byte or more, found 0"),
+        ("types", ["htm"], "types: 'htm' is no type; expected one of html, pdf, …"),
         ("include", "/docs/", "include: expected a list of texts, found '/docs/'"),
         ("exclude", ["("], "exclude: '(' is no pattern: missing ), unterminated subpattern at position 0; expected …"),
         ("headers", {"Host": "b.com"}, "headers: 'Host' cannot be set for a site"),
@@ -110,10 +122,22 @@ def test_the_narrowest_site_wins_setting_by_setting(one: SiteSettings, two: Site
     assert settings_for("c.com", sites) == SiteSettings()
 
 
+@given(some_settings)
+def test_what_is_set_for_any_site_holds_everywhere_but_its_secrets_do_not(settings: SiteSettings) -> None:
+    found = settings_for("c.com", {"*": settings})
+    assert found.values().keys() == {name for name in settings.values() if not SITE_KEYS[name].is_secret}
+
+
 def test_only_what_decides_about_links_has_them_reconsidered() -> None:
-    assert SiteSettings(**GOOD).of(Affects.SCOPE) == (3, 1000, ("/docs/",), (r"\?sort=", r"\.zip$"))
+    assert SiteSettings(**GOOD).of(Affects.SCOPE) == (
+        3,
+        1000,
+        ("/docs/",),
+        (r"\?sort=", r"\.zip$"),
+        ("html", "pdf", "image/*"),
+    )
 
 
 def test_the_document_lists_every_key() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", DOCUMENT.partition("## weft sites")[2], re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", SECTION, re.MULTILINE)
     assert rows == [(name, kind_words(name), key.meaning) for name, key in SITE_KEYS.items()]

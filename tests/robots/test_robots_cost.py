@@ -47,6 +47,8 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "one long line": lambda size: "x" * size,
     "percent signs": lambda size: "Disallow: /" + "%41%" * (size // 4),
     "words": lambda size: "a " * (size // 2),
+    "no-break spaces": lambda size: "Disallow" + "\u00a0" * (size // 2) + " x\n",
+    "forgotten colons": lambda size: numbered("Disallow /a:{:x} x\n", size),
     "empty lines": lambda size: "\n" * size,
 }
 

@@ -209,3 +209,103 @@ def test_line_ends_and_comments_change_nothing(lines: list[str]) -> None:
         assert plain.rules_for(agent).crawl_delay == other.rules_for(agent).crawl_delay
         for target in ("/", "/a", "/a/b", "/c"):
             assert plain.rules_for(agent).decide(target).allowed == other.rules_for(agent).decide(target).allowed
+
+
+def decides(body: bytes, agent: str = "weft") -> tuple[bool, bool]:
+    """Whether /private/x and /open are allowed."""
+    rules = parse(body).rules_for(agent)
+    return rules.decide("/private/x").allowed, rules.decide("/open").allowed
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [
+        ("Disallow /wiki/Talk:Main", "/wiki/Talk:Main"),
+        ("Disallow\t/wiki/Talk:Main\t", "/wiki/Talk:Main/x"),
+        ("dissalow /a:b:c", "/a:b:c"),
+        ("Disallow\u00a0/wiki/Talk:Main", "/wiki/Talk:Main"),
+        ("Disallow\u00a0/x\u00a0y", "/x%C2%A0y"),
+    ],
+)
+def test_a_forgotten_colon_is_repaired_also_where_the_value_has_one(line: str, target: str) -> None:
+    rules = parse(f"User-agent: *\n{line}\n".encode()).rules_for("weft")
+    assert not rules.decide(target).allowed
+    assert rules.decide("/other").allowed
+
+
+def test_a_sitemap_and_an_agent_may_lack_their_colon_too() -> None:
+    file = parse(b"User-agent weft:\nDisallow /\nSitemap https://a.com/map.xml\n")
+    assert file.sitemaps == ("https://a.com/map.xml",)
+    assert not file.rules_for("weft").decide("/x").allowed
+    assert file.rules_for("other").decide("/x").allowed
+
+
+@pytest.mark.parametrize(
+    "line", ["Disallow for bots: /private/", "Disallow /private/ x: y", "Note Disallow: /private/"]
+)
+def test_a_sentence_with_a_colon_is_no_rule(line: str) -> None:
+    assert decides(f"User-agent: *\n{line}\n".encode()) == (True, True)
+
+
+SPACES = "\u00a0\u1680\u2003\u2009\u202f\u205f\u3000\u200b\u2060\ufeff\u0085\u2028"
+
+
+@pytest.mark.parametrize("space", SPACES, ids=[f"U+{ord(space):04X}" for space in SPACES])
+@pytest.mark.parametrize(
+    "pattern", ["{0}User-agent{0}:{0}*{0}\n{0}Disallow{0}:{0}/private/{0}\n{0}{0}Allow:{0}/open{0}"]
+)
+def test_unicode_spaces_around_names_and_values_are_white_space(pattern: str, space: str) -> None:
+    assert decides(pattern.format(space).encode()) == (False, True)
+    assert decides(f"User{space}agent: *\nDisallow: /private/".encode())[0] is False
+
+
+def test_a_no_break_space_of_a_legacy_encoding_is_white_space_and_the_end_of_a_letter_is_not() -> None:
+    assert decides(b"User-agent:\xa0*\xa0\nDisallow:\xa0/private/\xa0\n") == (False, True)
+    rules = parse("User-agent: *\nDisallow: /à\n".encode()).rules_for("weft")
+    assert not rules.decide("/%C3%A0").allowed
+    assert rules.decide("/%C3").allowed
+
+
+def test_spaces_within_a_value_belong_to_it() -> None:
+    rules = parse("User-agent: *\nDisallow: /a\u00a0b\n".encode()).rules_for("weft")
+    assert not rules.decide("/a%C2%A0b").allowed
+    assert rules.decide("/a").allowed
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        b"\xef\xbb\xbf",
+        b"\xef\xbb\xbf\xef\xbb\xbf",
+        b"\xef\xbb",
+        b"\xef",
+        b"\xbb\xbf",
+        b"\xef\x11\xbf",
+        "\ufffd\ufffd".encode(),
+        "ï»¿".encode(),
+        "∩╗┐".encode(),
+        "ÿþ".encode(),
+        b"\xff\xfe",
+        b"\xfe\xff",
+        b"???",
+        b"\x00\x1a ",
+    ],
+)
+def test_a_broken_byte_order_mark_does_not_lose_the_first_group(mark: bytes) -> None:
+    assert decides(mark + b"User-agent: *\nDisallow: /private/\n") == (False, True)
+    assert decides(b"\n\n" + mark + b"User-agent: *\nDisallow: /private/\n") == (False, True)
+
+
+def test_a_mark_within_a_file_joined_from_others_does_not_lose_a_group() -> None:
+    body = b"User-agent: other\nDisallow: /\n" + b"\xef\xbb\xbfUser-agent: *\nDisallow: /private/\n"
+    assert decides(body) == (False, True)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_real_marks_and_wide_files_are_read_as_before(encoding: str) -> None:
+    assert decides("User-agent: *\r\nDisallow: /private/\r\n".encode(encoding)) == (False, True)
+
+
+def test_what_a_person_put_out_of_force_in_the_first_line_stays_so() -> None:
+    assert decides(b"//User-agent: *\nDisallow: /private/\n") == (True, True)
+    assert decides(b"#User-agent: *\nDisallow: /private/\n") == (True, True)

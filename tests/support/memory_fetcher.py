@@ -60,6 +60,8 @@ class MemoryFetcher:
         if page is None:
             return NO_RESPONSE
         head, blank, body = page.partition(b"\r\n\r\n")
+        if request.is_unwanted(head + blank):
+            return Response(head + blank, b"", FetchError.UNWANTED_TYPE, is_cut=True)
         is_cut = len(body) > request.most
         error = FetchError.TOO_LARGE if is_cut and not request.cuts else None
         return Response(head + blank, body[: request.most], error, is_cut)

@@ -17,6 +17,7 @@ from weft.mgmt.api import Mgmt
 from weft.mgmt.values import Address, DocId, NodeType
 from weft.urlserver.address_policy import AddressPolicy
 from weft.urlserver.frontier import Frontier
+from weft.urlserver.hosts import Host
 from weft.urlserver.in_flight import SpiderId
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
 from weft.urlserver.mgmt_messages import MgmtReplies
@@ -57,8 +58,9 @@ class Simulation:
 
     def __post_init__(self) -> None:
         politeness = Frontier(self.settings).registry.politeness
+        plain_gap = politeness.gap(Host("plain.test"))
         self.checker = Checker(
-            Rules(politeness.host_gap, politeness.host_concurrent, politeness.ip_gap, politeness.ip_concurrent)
+            Rules(plain_gap, politeness.host_concurrent, politeness.ip_gap, politeness.ip_concurrent)
         )
         self.spider_life = dict.fromkeys(range(self.spiders), 0)
         self.flights: dict[int, list[Flight]] = {spider: [] for spider in range(self.spiders)}

@@ -83,6 +83,56 @@ def test_the_longer_of_crawl_delay_and_sites_delay_counts(crawl_delay, delay):
     assert len(web.after(0.001)) == 1
 
 
+def test_a_sites_rate_replaces_the_usual_one_up_and_down():
+    web = Driven(req_ip_per_sec=100)
+    web.host("fast.com", pages=3)
+    web.host("slow.com", pages=3, ip="192.0.2.2")
+    web.set_for("fast.com", rate=10)
+    web.set_for("slow.com", rate=0.1)
+    assert [fetch.url for fetch in web.after(0.1)] == ["https://fast.com/0"]
+    assert web.after(9.899) == []
+    assert [fetch.url for fetch in web.after(0.001)] == ["https://slow.com/0"]
+
+
+def test_a_sites_rate_is_bounded_by_its_address_and_its_crawl_delay():
+    web = Driven(req_ip_per_sec=2, spider_lag=0)
+    web.host("a.com", pages=3, robots=known("User-agent: *\nCrawl-delay: 7"))
+    web.set_for("a.com", rate=1000)
+    assert web.after(6.999) == []
+    (first,) = web.after(0.001)
+    web.done(first)
+    assert web.after(6.999) == []
+
+
+def test_a_site_may_have_more_requests_at_a_time_than_others():
+    web = Driven(spider_lag=0.25)
+    web.host("a.com", pages=4)
+    web.host("b.com", pages=4, ip="192.0.2.2")
+    web.set_for("a.com", concurrent=3)
+    web.after(1)
+    for _ in range(5):
+        web.after(1.25)
+    assert [fetch.url for _, fetch in web.sent] == [
+        "https://b.com/0",
+        "https://a.com/0",
+        "https://a.com/1",
+        "https://a.com/2",
+    ]
+
+
+def test_a_site_that_gets_fewer_requests_at_a_time_rests_after_the_last_answer():
+    web = Driven(req_host_concurrent=3, spider_lag=0)
+    web.host("a.com", pages=4)
+    (first,) = web.after(1)
+    (second,) = web.after(1)
+    web.set_for("a.com", concurrent=1)
+    web.done(first)
+    assert web.after(5) == []
+    web.done(second)
+    assert web.after(0.999) == []
+    assert len(web.after(0.001)) == 1
+
+
 def test_a_sites_delay_is_never_rounded_down():
     web = Driven()
     web.host("a.com")

@@ -6,10 +6,11 @@ from typing import Final
 
 import msgspec
 
+from weft.actions.seed_paths import bounded_to
 from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import NewLink
-from weft.model.host import web_host_of
-from weft.model.site import ANYWHERE, Site
+from weft.model.host import ANYWHERE, web_host_of
+from weft.model.site import Site
 from weft.model.url import UrlRefused, UrlRules
 
 _GROUP: Final = 5000
@@ -22,7 +23,7 @@ class SeedAdder:
     """Takes any number of URLs, adds them in groups, and counts. Nothing is certain before `finish`."""
 
     def __init__(self, mgmt: OperatorCalls, rules: UrlRules, scope: str) -> None:
-        """`scope` is what may be crawled from the seeds: their `hosts`, their `domains`, or `any` domain."""
+        """`scope` is what may be crawled: the `path` of each seed, their `hosts`, their `domains`, or `any` site."""
         self._mgmt, self._rules, self._scope = mgmt, rules, scope
         self._sites = {site.name: site for site in mgmt.sites()}
         self._waiting: list[NewLink] = []
@@ -30,6 +31,10 @@ class SeedAdder:
         """Sites that the control plane does not have yet."""
         self._grown: set[str] = set()
         """Sites with more seeds than it knows. Written at the end, because they grow with every group."""
+        self.named: set[str] = set()
+        """The sites that the seeds belong to."""
+        self.hosts: set[str] = set()
+        """The web hosts that they are on."""
         self.new = self.known = self.refused = 0
 
     def add(self, text: str) -> UrlRefused | None:
@@ -40,8 +45,12 @@ class SeedAdder:
             self.refused += 1
             return refused
         host = web_host_of(page.url)
+        self.hosts.add(host)
         self._waiting.append(NewLink(page.uri, page.url, host))
-        self._name_site({"hosts": host, "domains": page.domain, "any": ANYWHERE}[self._scope], page.url)
+        name = {"domains": page.domain, "any": ANYWHERE}.get(self._scope, host)
+        self._name_site(name, page.url)
+        if self._scope == "path":
+            self._bound(name, page.url)
         if len(self._waiting) >= _GROUP:
             self._flush()
         return None
@@ -58,10 +67,18 @@ class SeedAdder:
         self.known += len(self._waiting) - new
         self._waiting, self._unknown = [], set()
 
+    def _bound(self, name: str, seed: str) -> None:
+        bounded = bounded_to(self._sites[name], seed)
+        if bounded != self._sites[name]:
+            self._sites[name] = bounded
+            self._grown.add(name)
+
     def _name_site(self, name: str, seed: str) -> None:
+        self.named.add(name)
         site = self._sites.get(name)
         if site is None:
-            self._sites[name] = Site(name=name, scope=self._scope, seeds=[seed])
+            scope = "hosts" if self._scope == "path" else self._scope
+            self._sites[name] = Site(name=name, scope=scope, seeds=[seed])
             self._unknown.add(name)
         elif len(site.seeds) < _SEEDS and seed not in site.seeds:
             self._sites[name] = msgspec.structs.replace(site, seeds=[*site.seeds, seed])

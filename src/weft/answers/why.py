@@ -96,7 +96,8 @@ def why(reader: Reader, mgmt: OperatorCalls, settings: Settings, rules: UrlRules
     record = _record(reader, page)
     link = mgmt.known([page.uri]).get(page.uri)
     scope = Scope(mgmt.sites(), settings.dispatcher)
-    verdict = scope.judge(page, record.depth if record else 0)
+    # Nothing but a seed has no record, and what nobody knows would be found on a page.
+    verdict = scope.judge(page, record.depth if record else 0 if link else 1)
     is_known = record is not None or link is not None
     not_entered = None if is_known else domain_limit_refusal(reader, scope, page, settings.dispatcher.max_domains)
     url = record.url if record else link.url if link else page.url

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 _LISTED = 20
 """Refusals that are printed; the others are counted."""
 
+scope_option = click.option(
+    "--scope",
+    type=click.Choice(["path", "hosts", "domains", "any"]),
+    default="hosts",
+    help="What the crawl may visit: only the paths of these URLs, their hosts, their whole domains, or any site.",
+)
+
 
 @command("add")
 @click.argument("urls", nargs=-1, metavar="[URL]...")
@@ -30,12 +37,7 @@ _LISTED = 20
     type=click.Path(path_type=Path),
     help="Read URLs from this file, one per line; - is standard input.",
 )
-@click.option(
-    "--scope",
-    type=click.Choice(["hosts", "domains", "any"]),
-    default="hosts",
-    help="What the crawl may visit: only the hosts of these URLs, their whole domains, or any site.",
-)
+@scope_option
 @as_json
 @click.pass_context
 def add(context: click.Context, urls: tuple[str, ...], file: Path | None, scope: str, as_json: bool) -> None:

@@ -6,15 +6,17 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from weft.cli.add import add_seeds
+from weft.cli.add import add_seeds, scope_option
 from weft.cli.control import control_plane
 from weft.cli.crawl_facts import Goal
 from weft.cli.invocation import Invocation, command, rules_of
 from weft.cli.output import say, say_lines
+from weft.cli.site_flags import flag_of, secret_headers, settings_of, site_flags
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,15 +28,29 @@ if TYPE_CHECKING:
 _LOOK_EVERY = 0.5
 
 
+def _take_user_agent(context: click.Context, _: click.Parameter, value: str | None) -> None:
+    from weft.config.text import quoted
+    from weft.config.text_forms import USER_AGENT
+
+    if value is None:
+        return
+    if not USER_AGENT.holds(value):
+        raise UsageError(f"--user-agent: expected {USER_AGENT.words('')}, found {quoted(value)}")
+    context.ensure_object(Invocation).sets.append(f"spider.user_agent={quoted(value)}")
+
+
 @command("crawl")
 @click.argument("urls", nargs=-1, metavar="[URL]...")
 @click.option("--pages", type=click.IntRange(min=1), metavar="N", help="Stop after about N pages.")
 @click.option("--seconds", type=click.FloatRange(min=0.1), metavar="S", help="Stop after S seconds.")
+@scope_option
+@site_flags
 @click.option(
-    "--scope",
-    type=click.Choice(["hosts", "domains", "any"]),
-    default="hosts",
-    help="What the crawl may visit: only the hosts of these URLs, their whole domains, or any site.",
+    "--user-agent",
+    metavar="TEXT",
+    callback=_take_user_agent,
+    expose_value=False,
+    help="Ask as this in this run (spider.user_agent), also in robots.txt.",
 )
 @click.option(
     "--again",
@@ -43,29 +59,39 @@ _LOOK_EVERY = 0.5
     help="Recrawl pages that were fetched more than S seconds ago.",
 )
 @click.option("--spiders", type=click.IntRange(1, 64), default=1, help="Number of fetching processes.")
+@click.option("--json", "as_json", is_flag=True, help="Print progress and summary as one JSON object per line.")
 @click.pass_context
 def crawl(
     context: click.Context,
+    /,
     urls: tuple[str, ...],
     pages: int | None,
     seconds: float | None,
     scope: str,
     again: float | None,
     spiders: int,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
     """Crawl from the given URLs until everything in scope is fetched.
 
     Run it again to resume. Ctrl-C finishes running fetches and stops; a second Ctrl-C stops at once.
+
+    --depth, --include, --exclude, --types, --max-bytes, --rate and --header are stored as settings of the sites of
+    these URLs and hold until they are changed: a later value replaces an earlier one, and `weft sites` lists them.
+    A PATTERN is a regular expression that is searched for in the URL.
     """
     from weft.config import as_variables
     from weft.supervisor.reserved_ports import ReservedPorts
     from weft.supervisor.role_commands import role_commands
 
     invocation = context.ensure_object(Invocation)
+    is_explicit = context.get_parameter_source("scope") is not ParameterSource.DEFAULT
+    settings = _checked_flags(urls, scope, flags)
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
-        _prepare(invocation, urls, scope)
+        _prepare(invocation, urls, scope, settings, is_unbounded=is_explicit and scope != "path")
         roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers, again)
-        reason = _run(invocation, lock, roles, Goal(pages, seconds), is_endless=False)
+        reason = _run(invocation, lock, roles, Goal(pages, seconds), is_endless=False, as_json=as_json)
     context.exit(130 if reason == "interrupted" else 0)
 
 
@@ -79,7 +105,7 @@ def up(invocation: Invocation, spiders: int) -> None:
     from weft.supervisor.role_commands import role_commands
 
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
-        _prepare(invocation, (), "hosts")
+        _prepare(invocation)
         roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers)
         _run(invocation, lock, roles, Goal(), is_endless=True)
 
@@ -116,24 +142,66 @@ def _warn_of_secrets(invocation: Invocation) -> None:
         say(f"weft: other users of this machine can read {name} on the command line; {instead}", err=True)
 
 
-def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
+def _checked_flags(urls: tuple[str, ...], scope: str, flags: dict[str, Any]) -> dict[str, object]:
+    """The settings that flags ask for. Raises UsageError before anything is made."""
+    settings = settings_of(flags)
+    if settings and not urls:
+        names = ", ".join(map(flag_of, settings))
+        raise UsageError(f"{names}: expected a URL too, because it is a setting of a site; or use `weft sites NAME`")
+    if scope == "path" and "include" in settings:
+        raise UsageError("--scope path sets the patterns to include; leave out --include or --scope path")
+    if scope == "any" and "headers" in settings:
+        raise UsageError("--header with --scope any would be sent to every site; use --scope hosts or domains")
+    if secrets := secret_headers(settings):
+        say(
+            f"weft: other users of this machine can read --header {', '.join(secrets)} on the command line; "
+            "it is stored for the site, so later crawls do not need the flag",
+            err=True,
+        )
+    return settings
+
+
+def _prepare(
+    invocation: Invocation,
+    urls: tuple[str, ...] = (),
+    scope: str = "hosts",
+    settings: dict[str, object] | None = None,
+    *,
+    is_unbounded: bool = False,
+) -> None:
     from weft.actions.seeds import SeedAdder
+    from weft.actions.settings_warnings import settings_warnings
+    from weft.actions.sites import change_sites, unbound_sites
 
     with control_plane(invocation) as mgmt:
         seeds = SeedAdder(mgmt, rules_of(invocation.load().settings), scope)
         add_seeds(seeds, (("", url) for url in urls))
         if seeds.refused and seeds.refused == len(urls):
             raise UsageError("none of the URLs can be crawled")
+        if is_unbounded:
+            unbound_sites(mgmt, seeds.hosts)
+        if settings:
+            change_sites(mgmt, seeds.named, settings)
         sites = mgmt.sites()
         if not sites:
             raise UsageError("nothing to crawl: this home has no seeds yet; add some with `weft add URL`")
         if all(site.is_excluded for site in sites):
             raise UsageError("nothing to crawl: every site of this home is excluded; see `weft sites`")
+        say_lines((f"weft: {sentence}" for sentence in settings_warnings(invocation.load().settings, sites)), err=True)
 
 
-def _run(invocation: Invocation, lock: ProcessLock, roles: list[RoleCommand], goal: Goal, *, is_endless: bool) -> str:
+def _run(
+    invocation: Invocation,
+    lock: ProcessLock,
+    roles: list[RoleCommand],
+    goal: Goal,
+    *,
+    is_endless: bool,
+    as_json: bool = False,
+) -> str:
     from weft.answers.crawl_progress import CrawlProgress
     from weft.answers.crawl_summary import crawl_summary
+    from weft.cli.crawl_json import say_summary
     from weft.cli.crawl_summary import summary_lines
     from weft.cli.dashboard import view_for
     from weft.roles.run_token import run_token
@@ -142,13 +210,17 @@ def _run(invocation: Invocation, lock: ProcessLock, roles: list[RoleCommand], go
     home, settings = invocation.home.path.resolve(), invocation.load().settings
     with control_plane(invocation) as mgmt:
         progress = CrawlProgress(mgmt, home, home / settings.spider.warc_dir, settings.spider.min_free)
-        view = view_for(sys.stdout, progress, goal)
+        view = view_for(sys.stdout, progress, goal, as_json=as_json)
         supervisor = Supervisor(roles, home / "logs", view.say, lock)
         watch = _Watch(progress, view, goal, is_endless=is_endless)
         with run_token(home), view:
             reason = supervisor.run(watch.is_over, watch.show)
         progress.look()
-        say_lines(summary_lines(crawl_summary(progress, mgmt, reason, settings.dispatcher), invocation.home_flag))
+        summary = crawl_summary(progress, mgmt, reason, settings.dispatcher)
+        if as_json:
+            say_summary(summary)
+        else:
+            say_lines(summary_lines(summary, invocation.home_flag))
     return reason
 
 

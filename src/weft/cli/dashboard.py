@@ -28,7 +28,11 @@ class CrawlView(Protocol):
     def show(self) -> None: ...
 
 
-def view_for(stream: IO[str], progress: CrawlProgress, goal: Goal) -> CrawlView:
+def view_for(stream: IO[str], progress: CrawlProgress, goal: Goal, *, as_json: bool = False) -> CrawlView:
+    if as_json:
+        from weft.cli.crawl_json import JsonView
+
+        return JsonView(progress)
     if stream.isatty():
         return LiveView(progress, goal)
     return LineView(progress, goal)

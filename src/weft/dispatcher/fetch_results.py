@@ -11,6 +11,7 @@ from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.mgmt.values import WarcPosition
 from weft.model.fetch_error import FetchError
+from weft.model.refusal import type_by_header
 
 
 class FetchKind(StrEnum):
@@ -51,6 +52,8 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: int = 0
     simhash: int = 0
     canonical: str = ""
+    content_type: str = ""
+    """As the header says; only of a file whose type is not wanted."""
 
 
 def time_of_fetch(ended: int, record: LinkRecord | None, now: int) -> int:
@@ -64,26 +67,44 @@ def time_of_fetch(ended: int, record: LinkRecord | None, now: int) -> int:
 
 
 def after_fetch(
-    record: LinkRecord, fetched: Fetched, settings: DispatcherSettings, now: int | None = None
+    record: LinkRecord,
+    fetched: Fetched,
+    settings: DispatcherSettings,
+    now: int | None = None,
+    recrawl: float | None = None,
 ) -> LinkRecord:
     """The link's record after a fetch. A fetch older than the last one only makes the link due again.
 
+    `recrawl` is the interval that its site sets, in seconds.
+
     A fetch that ended after `now` ended so by a clock that was ahead: the link waits from now on.
     """
-    after = _after_fetch(record, fetched, settings)
+    after = _after_fetch(record, fetched, settings, recrawl)
     if now is None or fetched.at <= now or after.due <= now:
         return after
     return msgspec.structs.replace(after, due=max(now, after.due - (fetched.at - now)))
 
 
-def _after_fetch(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) -> LinkRecord:
+def _after_fetch(
+    record: LinkRecord, fetched: Fetched, settings: DispatcherSettings, recrawl: float | None
+) -> LinkRecord:
     if fetched.at < record.fetched:
         return msgspec.structs.replace(record, phase=LinkPhase.DUE) if record.phase is LinkPhase.GIVEN else record
     if fetched.kind is FetchKind.SELF_REDIRECT:
         return _self_redirected(record, fetched)
+    if fetched.error == FetchError.UNWANTED_TYPE:
+        return _left_out(record, fetched)
     if fetched.kind is FetchKind.FAILED:
         return _failed(record, fetched)
-    return _succeeded(record, fetched, settings)
+    return _succeeded(record, fetched, settings, recrawl)
+
+
+def rescheduled(record: LinkRecord, recrawl: float) -> LinkRecord:
+    """The record of a page that waits for its next fetch, by the interval that its site sets now."""
+    if record.phase is not LinkPhase.DUE or record.failures or not record.fetched:
+        return record
+    interval = int(recrawl * _SECOND)
+    return msgspec.structs.replace(record, due=record.fetched + interval, interval=interval)
 
 
 def interval_after(record: LinkRecord, settings: DispatcherSettings, *, has_changed: bool) -> int:
@@ -95,9 +116,10 @@ def interval_after(record: LinkRecord, settings: DispatcherSettings, *, has_chan
     return min(max(wanted, shortest), longest)
 
 
-def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) -> LinkRecord:
+def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings, recrawl: float | None) -> LinkRecord:
     has_changed = fetched.kind is not FetchKind.SAME and not _says_the_same(record, fetched)
-    interval = interval_after(record, settings, has_changed=has_changed)
+    adapted = interval_after(record, settings, has_changed=has_changed)
+    interval = adapted if recrawl is None else int(recrawl * _SECOND)
     after = msgspec.structs.replace(
         record,
         phase=LinkPhase.DUE,
@@ -151,6 +173,20 @@ def _failed(record: LinkRecord, fetched: Fetched) -> LinkRecord:
         failures=failures,
         position=fetched.position or record.position,
     )
+
+
+def _left_out(record: LinkRecord, fetched: Fetched) -> LinkRecord:
+    """Its site does not want this type of file: it is not asked for again until the types of the site change."""
+    left_out = msgspec.structs.replace(
+        record,
+        due=0,
+        fetched=fetched.at,
+        status=fetched.status,
+        error=fetched.error,
+        position=fetched.position or record.position,
+        self_redirect=False,
+    )
+    return left_out.hide(type_by_header(fetched.content_type))
 
 
 def _self_redirected(record: LinkRecord, fetched: Fetched) -> LinkRecord:

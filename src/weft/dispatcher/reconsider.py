@@ -13,13 +13,14 @@ from weft.config.sections import DispatcherSettings
 from weft.dispatcher import site_changes
 from weft.dispatcher.budgets import Budgets
 from weft.dispatcher.discovery import DiscoveredLink, Discovery, refusal_of
+from weft.dispatcher.fetch_results import rescheduled
 from weft.dispatcher.link_records import DOMAIN_ROW, LINK, LinkPhase, LinkRecord, decode_record
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.unknown_references import UnknownReferences
 from weft.linkindex.cells import Cells
 from weft.model.domain import plain_domain, reversed_domain
-from weft.model.refusal import RECONSIDERED, Refusal
+from weft.model.refusal import RECONSIDERED, Refusal, type_in_header
 from weft.model.url import Uri, domain_of, url_of
 from weft.store.api import Reader
 from weft.store.tables import Table
@@ -92,6 +93,7 @@ class Reconsideration:
                 self._judge(domain, cell.qualifier)
             if record.location:
                 self._follow(record, cell.qualifier)
+            self._reschedule(domain, cell.qualifier, record)
         self._count(min(room, len(found)))
         return found[room].qualifier if len(found) > room else None
 
@@ -100,11 +102,27 @@ class Reconsideration:
         if record is None or record.phase is not LinkPhase.HIDDEN:
             return
         link = DiscoveredLink(domain, uri, record.url, record.depth, record.source, redirects=record.redirects)
-        refusal = refusal_of(self._scope, link, self._now, self._settings) or self._budget_refusal(link, record)
+        refusal = refusal_of(self._scope, link, self._now, self._settings)
+        refusal = refusal or self._type_refusal(record) or self._budget_refusal(link, record)
         if refusal is None:
             self._links.put(domain, uri, record.reopen(self._now))
         elif refusal.text != record.reason:
             self._links.put(domain, uri, record.hide(refusal))
+
+    def _type_refusal(self, record: LinkRecord) -> Refusal | None:
+        """A file that was left out by its response is asked for again only if its type is wanted now."""
+        left_out = type_in_header(record.reason)
+        if left_out is None or self._scope.wants_type(record.url, left_out):
+            return None
+        return Refusal.read(record.reason)
+
+    def _reschedule(self, domain: bytes, uri: bytes, record: LinkRecord) -> None:
+        recrawl = self._scope.recrawl_of(record.url)
+        if recrawl is None or rescheduled(record, recrawl) == record:
+            return
+        now = self._links.read([(domain, uri)])[0]
+        if now is not None:
+            self._links.put(domain, uri, rescheduled(now, recrawl))
 
     def _budget_refusal(self, link: DiscoveredLink, record: LinkRecord) -> Refusal | None:
         site = self._scope.site_of(link.page)

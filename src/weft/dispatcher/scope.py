@@ -10,10 +10,11 @@ from typing import NamedTuple
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.traps import trap
 from weft.errors import UsageError
+from weft.model.content_type import is_type_wanted, is_wanted, suffix_type
 from weft.model.domain import Domain, reversed_domain
-from weft.model.host import domain_of_host, name_of, web_host_of
+from weft.model.host import ANYWHERE, domain_of_host, name_of, web_host_of
 from weft.model.refusal import Refusal, RefusalKind
-from weft.model.site import ANYWHERE, Site, SiteSettings
+from weft.model.site import NO_SETTINGS, Site, SiteSettings, settings_for
 from weft.model.url import PageUrl
 
 
@@ -64,6 +65,24 @@ class Scope:
             if priority != usual
         }
 
+    @cached_property
+    def _shared(self) -> dict[str, SiteSettings]:
+        """Settings of sites that hold for narrower sites, too."""
+        shared = ((site.name, site.settings) for site in self._sites.values())
+        return {name: settings for name, settings in shared if (settings.recrawl, settings.types) != (None, None)}
+
+    def _settings_at(self, url: str) -> SiteSettings:
+        return settings_for(web_host_of(url), self._shared) if self._shared else NO_SETTINGS
+
+    def recrawl_of(self, url: str) -> float | None:
+        """Seconds between two crawls of a page, if any of its sites sets them; the narrowest one counts."""
+        return self._settings_at(url).recrawl
+
+    def wants_type(self, url: str, content_type: str) -> bool:
+        """Whether a file is to be fetched, given the type that the header of its response names."""
+        types = self._settings_at(url).types
+        return types is None or is_wanted(types, content_type, url)
+
     def concerns(self, domain: str) -> bool:
         """Whether any site may cover links of this domain."""
         return self._anywhere is not None or domain in self._named_domains
@@ -96,7 +115,17 @@ class Scope:
         deepest = self._settings.max_depth if site.settings.depth is None else site.settings.depth
         if depth > deepest:
             return Refusal(RefusalKind.DEPTH, f"{depth} hops, over {deepest}")
-        return _pattern_refusal(site.settings, page.url) or trap(_target(page.url), self._settings)
+        by_site = _pattern_refusal(site.settings, page.url, is_seed=depth == 0) or self._type_refusal(page.url)
+        return by_site or trap(_target(page.url), self._settings)
+
+    def _type_refusal(self, url: str) -> Refusal | None:
+        media_type = suffix_type(url) if self._shared else ""
+        types = self._settings_at(url).types if media_type else None
+        if types is None or is_type_wanted(types, media_type):
+            return None
+        return Refusal(
+            RefusalKind.TYPE, f"{media_type} by its suffix; wanted: {', '.join(dict.fromkeys(('html', *types)))}"
+        )
 
 
 def _target(url: str) -> str:
@@ -105,11 +134,12 @@ def _target(url: str) -> str:
     return url[begin:] if begin >= 0 else "/"
 
 
-def _pattern_refusal(settings: SiteSettings, url: str) -> Refusal | None:
+def _pattern_refusal(settings: SiteSettings, url: str, *, is_seed: bool) -> Refusal | None:
+    """A seed need not be included: it is where the links to what is included are found."""
     for pattern in settings.exclude or ():
         if _compiled(pattern).search(url):
             return Refusal(RefusalKind.PATTERN, f"excluded by {pattern!r}")
-    if settings.include and not any(_compiled(pattern).search(url) for pattern in settings.include):
+    if settings.include and not is_seed and not any(_compiled(pattern).search(url) for pattern in settings.include):
         return Refusal(RefusalKind.PATTERN, "included by none of the site's patterns")
     return None
 

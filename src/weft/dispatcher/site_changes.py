@@ -20,8 +20,8 @@ from weft.config.sections import DispatcherSettings
 from weft.dispatcher.scope import Scope
 from weft.linkindex.cells import Cells
 from weft.model.domain import reversed_domain
-from weft.model.host import domain_of_host
-from weft.model.site import ANYWHERE, Affects, Site
+from weft.model.host import ANYWHERE, domain_of_host
+from weft.model.site import Affects, Site
 from weft.store.api import Reader
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
@@ -81,7 +81,7 @@ def _tasks(name: str, for_all: set[str]) -> Cells:
 
 
 def _digest(site: Site) -> bytes:
-    relevant = [site.scope, site.is_excluded, *site.settings.of(Affects.SCOPE)]
+    relevant = [site.scope, site.is_excluded, *site.settings.of(Affects.SCOPE), *site.settings.of(Affects.SCHEDULE)]
     return blake2b(msgspec.json.encode(relevant), digest_size=16).digest()
 
 

@@ -37,7 +37,7 @@ from weft.linkindex.records import Version
 from weft.mgmt.values import BuildChunk, BuildLink, ChunkId
 from weft.model.domain import reversed_domain
 from weft.model.fetch_error import FetchError
-from weft.model.refusal import RefusalKind
+from weft.model.refusal import RefusalKind, type_in_header
 from weft.model.url import Uri, domain_of
 from weft.store.api import Store
 from weft.store.tables import Table
@@ -215,7 +215,7 @@ class Builder:
         round_ = LinkRound(self._store, self.low_water)
         rules = ParameterRound(self._store, self._settings) if self._settings.learn_parameters else None
         lastmods = Lastmods(self._store, self._settings)
-        found = self._take_results(round_, rules, lastmods, links, reads)
+        found = self._take_results(round_, rules, lastmods, links, reads, scope)
         lastmods.take(round_, [lastmod for read in reads for lastmod in read.lastmods()], now)
         pages = [read.page for read in reads if read.page is not None]
         try:
@@ -243,6 +243,7 @@ class Builder:
         lastmods: Lastmods,
         links: Sequence[BuildLink],
         reads: Sequence[ReadFetch],
+        scope: Scope,
     ) -> list[DiscoveredLink]:
         """Put the links' records after their fetches into the round; return the links that their pages name."""
         now = self._clock.now()
@@ -253,7 +254,10 @@ class Builder:
         found: list[DiscoveredLink] = []
         for link, read, place in zip(links, reads, places, strict=True):
             record = round_.read([place])[0] or LinkRecord(url=link.url, discovered=link.result.ended)
-            after = lastmods.judge(place, record, after_fetch(record, read.fetched, self._settings, now))
+            fetched_at = after_fetch(record, read.fetched, self._settings, now, scope.recrawl_of(link.url))
+            if (left_out := type_in_header(fetched_at.reason)) is not None:
+                fetched_at = self._left_out(fetched_at, scope.wants_type(link.url, left_out), now)
+            after = lastmods.judge(place, record, fetched_at)
             if record.url != link.url and not after.self_redirect:
                 after = msgspec.structs.replace(after, url=link.url)
             round_.put(*place, after)
@@ -261,6 +265,13 @@ class Builder:
                 learn_from_fetch(rules, round_, place, after, read.fetched)
             found += self._found(link, read, record)
         return found
+
+    def _left_out(self, record: LinkRecord, is_wanted_now: bool, now: int) -> LinkRecord:
+        """The record of a file whose type was not wanted when it was fetched."""
+        if is_wanted_now:
+            return record.reopen(now)
+        self.discovery.refused[RefusalKind.TYPE] += 1
+        return record
 
     def _found(self, link: BuildLink, read: ReadFetch, record: LinkRecord) -> list[DiscoveredLink]:
         # A redirect leads to the same page by another name: it is no further away, but such steps are counted.

@@ -80,7 +80,9 @@ class FetchReader:
 
 
 def failed(result: Result, error: str) -> ReadFetch:
-    return ReadFetch(fetched=_fetched(result, FetchKind.FAILED, error=str(error), retry_after=result.retry_after))
+    content_type = result.content_type if error == FetchError.UNWANTED_TYPE else ""
+    about = {"error": str(error), "retry_after": result.retry_after, "content_type": content_type}
+    return ReadFetch(fetched=_fetched(result, FetchKind.FAILED, **about))
 
 
 def _read_of(result: Result, reading: Reading) -> ReadFetch:

@@ -60,7 +60,8 @@ class FetchError(StrEnum):
     # What the server answered.
     BAD_HTTP = "bad_http", Fault.LINK, _HOUR, True, "its server's answer is not valid HTTP"
     HEADER_TOO_LARGE = "header_too_large", Fault.LINK, _HOUR, False, "its headers are too large (limits.header_bytes)"
-    TOO_LARGE = "too_large", Fault.LINK, _HOUR, False, "it is too large (spider.max_body)"
+    TOO_LARGE = "too_large", Fault.LINK, _HOUR, False, "it is too large (spider.max_body, or max_bytes of its site)"
+    UNWANTED_TYPE = "unwanted_type", Fault.LINK, 30 * _DAY, False, "its content type is not wanted (types of its site)"
     BOMB = "bomb", Fault.LINK, _HOUR, False, "it unpacks to far more than was sent (limits.body_ratio)"
     BAD_ENCODING = "bad_encoding", Fault.LINK, _HOUR, False, "its content encoding is damaged or unknown"
     HTTP = "http", Fault.LINK, 10 * _MINUTE, False, "its server answered with an error status"

@@ -11,6 +11,8 @@ from zlib import crc32
 
 from weft.model.domain import Domain, registrable_domain
 
+ANYWHERE: Final = "*"
+"""The name of the site that covers every domain."""
 ADDRESS_SLOTS: Final = 256
 """All addresses are divided into so many slots; each belongs to one URL server at a time."""
 NO_SLOT: Final = -1
@@ -35,8 +37,8 @@ def port_of(web_host: str) -> int | None:
 
 @lru_cache(maxsize=10_000)
 def site_names(web_host: str) -> tuple[str, ...]:
-    """The names of the sites that a web host may belong to, the widest first: its domain, its name, itself."""
-    return tuple(dict.fromkeys((domain_of_host(web_host), name_of(web_host), web_host)))
+    """The sites that a web host may belong to, by name, the widest first: anywhere, its domain, its name, itself."""
+    return tuple(dict.fromkeys((ANYWHERE, domain_of_host(web_host), name_of(web_host), web_host)))
 
 
 def domain_of_host(web_host: str) -> Domain:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final, NamedTuple, Self
 
+from weft.model.content_type import media_type_of
+
 
 class RefusalKind(StrEnum):
     """What refused links are counted by.
@@ -28,6 +30,7 @@ class RefusalKind(StrEnum):
     EXCLUDED = "excluded", True
     DEPTH = "depth", True
     PATTERN = "pattern", True
+    TYPE = "type", True
     BUDGET = "budget", True
     REDIRECTS = "redirects", True
 
@@ -77,3 +80,19 @@ class Refusal(NamedTuple):
             if text.startswith(kind + kind.separator):
                 return cls(kind, text[len(kind) + len(kind.separator) :])
         return None
+
+
+_BY_HEADER: Final = " by the header of its response"
+
+
+def type_by_header(content_type: str) -> Refusal:
+    """A file is not wanted because of the type that its response names."""
+    return Refusal(RefusalKind.TYPE, f"{media_type_of(content_type)}{_BY_HEADER}")
+
+
+def type_in_header(reason: str) -> str | None:
+    """The type that a stored refusal of this kind names; None for any other reason."""
+    refusal = Refusal.read(reason)
+    if refusal is None or refusal.kind is not RefusalKind.TYPE or not refusal.detail.endswith(_BY_HEADER):
+        return None
+    return refusal.detail.removesuffix(_BY_HEADER)

@@ -15,12 +15,10 @@ from typing import Annotated, Any, Final, NamedTuple, get_type_hints
 import msgspec
 
 from weft.errors import UsageError
-from weft.model.host import site_names
+from weft.model.content_type import types_problem
+from weft.model.host import ANYWHERE, site_names
 
 log = logging.getLogger(__name__)
-
-ANYWHERE: Final = "*"
-"""The name of the site that covers every domain."""
 
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
 # libcurl takes a header without a value for one to leave out.
@@ -30,6 +28,9 @@ _OUR_HEADERS: Final = frozenset(
     {"host", "user-agent", "connection", "content-length", "transfer-encoding", "accept-encoding", "te", "upgrade"}
 )
 _LONGEST_DELAY: Final = 86_400
+_HIGHEST_RATE: Final = 100_000
+_MOST_CONCURRENT: Final = 1000
+_LONGEST_INTERVAL: Final = 10 * 365 * 86_400
 _PROXY: Final = re.compile(r"(?:https?|socks5h?)://[!-~]+")
 
 
@@ -44,6 +45,8 @@ class Affects(Enum):
     """Which links go first."""
     FETCH = auto()
     """How its pages are fetched: spiders are told."""
+    SCHEDULE = auto()
+    """When its pages are due again: pages that wait are scheduled anew."""
     PACE = auto()
     """How often its hosts are asked: URL servers are told."""
 
@@ -59,6 +62,23 @@ class SiteKey(NamedTuple):
 
 def _count_problem(value: int) -> str:
     return "" if value >= 0 else f"expected 0 or more, found {value}"
+
+
+def _size_problem(size: int) -> str:
+    return "" if size >= 1 else f"expected 1 byte or more, found {size}"
+
+
+def _rate_problem(rate: float) -> str:
+    is_good = 0.0001 <= rate <= _HIGHEST_RATE
+    return "" if is_good else f"expected 0.0001 to {_HIGHEST_RATE} requests per second, found {rate:g}"
+
+
+def _concurrent_problem(requests: int) -> str:
+    return "" if 1 <= requests <= _MOST_CONCURRENT else f"expected 1 to {_MOST_CONCURRENT} requests, found {requests}"
+
+
+def _interval_problem(seconds: float) -> str:
+    return "" if 0 <= seconds <= _LONGEST_INTERVAL else f"expected 0 to {_LONGEST_INTERVAL} seconds, found {seconds:g}"
 
 
 def _delay_problem(seconds: float) -> str:
@@ -102,10 +122,36 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     exclude: Annotated[
         tuple[str, ...] | None, SiteKey("Patterns of which a URL must match none.", Affects.SCOPE, _patterns_problem)
     ] = None
+    types: Annotated[
+        tuple[str, ...] | None,
+        SiteKey(
+            "Content types that are fetched besides HTML and sitemaps; others are left out.",
+            Affects.SCOPE,
+            types_problem,
+        ),
+    ] = None
     priority: Annotated[int | None, SiteKey("Sites with a lower number are crawled first.", Affects.ORDER)] = None
+    rate: Annotated[
+        float | None,
+        SiteKey(
+            "Most requests per second to one of its hosts, instead of the usual rate.", Affects.PACE, _rate_problem
+        ),
+    ] = None
+    concurrent: Annotated[
+        int | None,
+        SiteKey("Most requests to one of its hosts at the same time.", Affects.PACE, _concurrent_problem),
+    ] = None
     delay: Annotated[
         float | None,
         SiteKey("Shortest time between two requests to one of its hosts, in seconds.", Affects.PACE, _delay_problem),
+    ] = None
+    recrawl: Annotated[
+        float | None,
+        SiteKey(
+            "Time between two crawls of a page, in seconds, instead of one that adapts.",
+            Affects.SCHEDULE,
+            _interval_problem,
+        ),
     ] = None
     keep_parameters: Annotated[
         tuple[str, ...] | None,
@@ -113,6 +159,10 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ] = None
     drop_parameters: Annotated[
         tuple[str, ...] | None, SiteKey("Query parameters that never matter.", Affects.PARAMETERS)
+    ] = None
+    max_bytes: Annotated[
+        int | None,
+        SiteKey("Largest body that is taken; spider.max_body still holds.", Affects.FETCH, _size_problem),
     ] = None
     headers: Annotated[
         dict[str, str] | None,
@@ -223,9 +273,14 @@ def read_settings(stored: str) -> SiteSettings:
 
 
 def settings_for(web_host: str, sites: Mapping[str, SiteSettings]) -> SiteSettings:
-    """What holds for a web host: of its domain, its name and itself the narrowest wins, setting by setting."""
+    """What holds for a web host: of all sites that it may belong to the narrowest wins, setting by setting."""
     merged: dict[str, Any] = {}
     for name in site_names(web_host):
         if name in sites:
-            merged |= sites[name].values()
+            merged |= _for_everybody(sites[name]) if name == ANYWHERE else sites[name].values()
     return SiteSettings(**merged)
+
+
+def _for_everybody(settings: SiteSettings) -> dict[str, Any]:
+    """Without secrets: they are not told to every server that a link leads to."""
+    return {name: value for name, value in settings.values().items() if not SITE_KEYS[name].is_secret}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Final, NamedTuple
@@ -10,6 +11,16 @@ from typing import Final, NamedTuple
 LIMIT: Final = 500 * 1024
 """Bytes of a file that are read unless told otherwise; RFC 9309 wants at least so many."""
 _LONGEST_TEXT: Final = 200
+# White space of Unicode, what takes no room at all, and the no-break space of encodings with one byte a character.
+_SPACES: Final = (
+    "\t\n\v\f\r \x1c\x1d\x1e\x1f\x85\xa0\u1680\u180e\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff\udca0"
+)
+_ONE_SPACE: Final = dict.fromkeys(map(ord, _SPACES), " ")
+_SPACE: Final = re.compile(f"[{_SPACES}]")
+_ASCII_SPACE: Final = re.compile(r"[\t\n\v\f\r ]")
+# What is left of a mark after a wrong conversion; no name begins with any of these.
+_BROKEN_MARK: Final = re.compile(rb"\A([\r\n]*)[\x00-\x09\x0b\x0c\x0e-\x20\x7f-\xff?]+")
 _WIDE_MARKS: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
@@ -57,20 +68,36 @@ def _cut(body: bytes, limit: int) -> bytes:
 
 
 def _narrow(body: bytes) -> bytes:
-    """UTF-8 without a mark and without NUL, which pads torn files and fills those of 16 bits that lack a mark."""
+    """UTF-8 without a mark, broken or not, and without NUL, which pads torn files and fills those of 16 bits that lack
+    a mark."""
     wide = _WIDE_MARKS.get(body[:2])
-    if wide:
+    # Without a single NUL it is no text of 16 bits, whatever its mark says.
+    if wide and b"\0" in body:
         body = body[2:].decode(wide, errors="replace").encode()
-    return body.removeprefix(codecs.BOM_UTF8).replace(b"\0", b"")
+    return _BROKEN_MARK.sub(rb"\1", body.replace(b"\0", b""))
 
 
 def _split(line: bytes) -> tuple[bytes, bytes]:
     """Name and value; where the colon was forgotten, a line of two words is one of each."""
-    name, colon, value = line.partition(b":")
-    if colon:
-        return name.strip(), value.strip()
-    words = line.split(None, 2)
-    return (words[0], words[1]) if len(words) == 2 else (b"", b"")
+    # Bytes that are no UTF-8 are kept as they are.
+    text = line.decode(errors="surrogateescape").strip(_SPACES)
+    name, colon, value = text.partition(":")
+    name = name.rstrip(_SPACES).translate(_ONE_SPACE)
+    if not colon or _bytes(name.lower()) not in _KEY_OF:
+        name, value = _split_without_colon(text)
+    return _bytes(name), _bytes(value.lstrip(_SPACES))
+
+
+def _split_without_colon(text: str) -> tuple[str, str]:
+    space = _SPACE.search(text)
+    if space is None:
+        return "", ""
+    name, value = text[: space.start()], text[space.end() :].lstrip(_SPACES)
+    return ("", "") if _ASCII_SPACE.search(value) else (name, value)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
 
 
 def _readable(raw: bytes) -> str:

@@ -16,7 +16,7 @@ import pycurl  # type: ignore[import-untyped]
 from weft.model.fetch_error import FetchError
 from weft.roles.open_files import has_run_out, socket_problem
 from weft.spider.curl_errors import error_of
-from weft.spider.fetching import FetchId, FetchLimits, Request, Response
+from weft.spider.fetching import WITH_HEAD, FetchId, FetchLimits, Request, Response
 from weft.spider.kept_connections import KeptConnections
 from weft.spider.received_body import ReceivedBody
 
@@ -126,9 +126,9 @@ class CurlTransfer:
         if code == pycurl.E_SSL_CACERT_BADFILE and socket_problem():
             error = FetchError.NO_SOCKET  # nor could the file with the certificates be opened
         head = b"".join(self._head) if self._has_head else b""
-        if error in (None, FetchError.TOO_LARGE) and not head:
+        if error in WITH_HEAD and not head:
             error = FetchError.BAD_HTTP
-        is_cut = error is FetchError.TOO_LARGE
+        is_cut = error is not None and error in WITH_HEAD
         body = self._body.take() if error is None or is_cut else b""
         if is_cut and self.request.cuts:
             error = None
@@ -177,6 +177,9 @@ class CurlTransfer:
             self._head, self._has_head = [], False
         self._head.append(line)
         self._has_head = line in (b"\r\n", b"\n")
+        if self._has_head and self.request.is_unwanted(b"".join(self._head)):
+            self._refusal = FetchError.UNWANTED_TYPE
+            return _STOP
         return None
 
     def _take_body(self, chunk: bytes) -> int | None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from mmap import mmap
 from typing import Final, NewType, Protocol
 
+from weft.archive.http_message import parse_head
+from weft.model.content_type import is_wanted
 from weft.model.fetch_error import FetchError
 
 
@@ -43,6 +45,15 @@ class Request:
     """Bytes of the body that are taken."""
     cuts: bool = False
     """A longer body is no error: its beginning is what is wanted."""
+    types: tuple[str, ...] | None = None
+    """Content types of which the body is taken; None: all."""
+
+    def is_unwanted(self, head: bytes) -> bool:
+        """Whether this is the head of a success whose body is not to be read."""
+        if self.types is None:
+            return False
+        parsed = parse_head(head)
+        return 200 <= parsed.status < 300 and not is_wanted(self.types, parsed.get("content-type"), self.url)
 
     def head(self, with_secrets: bool) -> bytes:
         """The request as it is sent."""
@@ -61,7 +72,10 @@ class Response:
     body: bytes | mmap
     """As received: still in its transfer coding and content encoding."""
     error: FetchError | None
-    """None: a response. TOO_LARGE: its beginning. Everything else: no response; after NO_SOCKET it is tried again."""
+    """None: a response. TOO_LARGE: its beginning. UNWANTED_TYPE: its head. Everything else: no response.
+
+    After NO_SOCKET it is tried again.
+    """
     is_cut: bool = False
     """The body is longer than what was taken."""
     detail: str = ""
@@ -75,6 +89,8 @@ class FetchLimits:
     idle_seconds: float
 
 
+WITH_HEAD: Final = frozenset({None, FetchError.TOO_LARGE, FetchError.UNWANTED_TYPE})
+"""How a fetch ends that has a response to archive, or the beginning of one."""
 FetchId = NewType("FetchId", int)
 OnEnd = Callable[[Response], None]
 

@@ -48,8 +48,9 @@ class RequestBuilder:
         is_robots = details.kind is LinkKind.ROBOTS
         lines = (*public, *_site_lines(access))
         # One byte more than counts, so that a line which the limit cuts is known to be cut.
-        most = self.robots_bytes + 1 if is_robots else self.max_body
-        return Request(details.url, ip, lines, len(public), access, most, cuts=is_robots)
+        most = self.robots_bytes + 1 if is_robots else min(self.max_body, details.site.max_bytes or self.max_body)
+        types = None if is_robots else details.site.types
+        return Request(details.url, ip, lines, len(public), access, most, cuts=is_robots, types=types)
 
 
 def _conditions(details: Details) -> Sequence[str]:

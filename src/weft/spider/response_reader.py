@@ -15,8 +15,9 @@ from weft.archive.http_message import CHUNKED, HttpHead, parse_head, read_chunks
 from weft.archive.warc_records import Exchange
 from weft.mgmt.values import Details, LinkKind, Result
 from weft.model.fetch_error import FetchError
+from weft.model.site import SiteSettings
 from weft.model.url import without_userinfo
-from weft.spider.fetching import Request, Response
+from weft.spider.fetching import WITH_HEAD, Request, Response
 
 LONGEST_WAIT: Final = 30 * 24 * 3600 * 1000
 """A Retry-After beyond it is a mistake or a joke."""
@@ -47,13 +48,13 @@ class ResponseReader:
     archive_credentials: bool = False
 
     def read(self, details: Details, request: Request, response: Response, started: int, ended: int) -> FetchRecord:
-        if response.error not in (None, FetchError.TOO_LARGE):
+        if response.error is not None and response.error not in WITH_HEAD:
             return failed(details, response.error, started, ended)
         head = parse_head(response.head)
         if not FIRST_STATUS <= head.status <= LAST_STATUS:
             return failed(details, FetchError.BAD_HTTP, started, ended)
         payload, response = _framed(head, response)
-        size, error, body = self._content(head, payload, response, details.kind is LinkKind.ROBOTS)
+        size, error, body = self._content(details, head, payload, response)
         result = Result(
             doc_id=details.doc_id,
             claim=details.claim,
@@ -72,20 +73,23 @@ class ResponseReader:
         return FetchRecord(result, self._exchange(request, response, head, error, started))
 
     def _content(
-        self, head: HttpHead, payload: bytes | mmap, response: Response, is_robots: bool
+        self, details: Details, head: HttpHead, payload: bytes | mmap, response: Response
     ) -> tuple[int, str, bytes]:
         """Size after decoding, class of what is wrong with it, and the body where it is wanted."""
         try:
             if response.error is FetchError.BAD_ENCODING:
                 return len(payload), str(response.error), b""
-            if is_robots and 200 <= head.status < 300:
+            if details.kind is LinkKind.ROBOTS and 200 <= head.status < 300:
                 body = self._robots(head, response, payload)
                 return len(body), "", body
             if response.error is not None:
                 return len(payload), str(response.error), b""
-            return decoded_size(payload, head.content_encoding, self.limits), "", b""
+            return decoded_size(payload, head.content_encoding, self._limits_of(details.site)), "", b""
         except BodyRefused as refused:
             return len(payload), str(refused.reason), b""
+
+    def _limits_of(self, site: SiteSettings) -> DecodeLimits:
+        return replace(self.limits, size=min(self.limits.size, site.max_bytes)) if site.max_bytes else self.limits
 
     def _robots(self, head: HttpHead, response: Response, payload: bytes | mmap) -> bytes:
         """A robots.txt, and one byte more where it is too long."""
@@ -102,9 +106,16 @@ class ResponseReader:
             status=head.status,
             content_type=head.get("content-type"),
             content_encoding=head.content_encoding,
-            truncated="length" if response.is_cut else "",
+            truncated=_truncated(response),
             notes=(("refused", error),) if error else (),
         )
+
+
+def _truncated(response: Response) -> str:
+    """Why the body is not whole, in the words of ISO 28500, which has none for a body that nobody wanted."""
+    if not response.is_cut:
+        return ""
+    return "unspecified" if response.error is FetchError.UNWANTED_TYPE else "length"
 
 
 def _framed(head: HttpHead, response: Response) -> tuple[bytes | mmap, Response]:

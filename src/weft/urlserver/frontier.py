@@ -138,9 +138,11 @@ class Frontier:
             self.registry.reschedule(host, now)
 
     def _obey(self, host: Host, settings: SiteSettings, now: int) -> None:
-        had_delay = host.delay
+        politeness = self.registry.politeness
+        had_gap = politeness.gap(host)
+        had_places = politeness.places(host)
         host.obey_settings(settings)
-        if host.delay > had_delay and host.ip is not None:
+        if host.ip is not None and (politeness.gap(host) > had_gap or politeness.places(host) < had_places):
             host.last = max(host.last, now)  # with several requests at a time their ends were not noted
 
     def robots_opened(self, origin: str, link: ClaimedLink, now: int) -> None:

@@ -61,7 +61,9 @@ class Host:
         "links",
         "name",
         "needs",
+        "rate_gap",
         "settings",
+        "site_concurrent",
         "site_delay",
         "slot",
         "wait_until",
@@ -93,6 +95,8 @@ class Host:
         """What is set for its sites."""
         self.crawl_delay = self.site_delay = self.delay = 0
         """By its robots.txt, by its settings, and the longer of the two, which is obeyed."""
+        self.rate_gap = self.site_concurrent = 0
+        """By its settings, instead of those of all hosts; 0: not set."""
         self.wait_until = 0
         """The end of its Retry-After or back-off."""
         self.failures = 0
@@ -107,3 +111,5 @@ class Host:
         self.settings = settings
         self.site_delay = ceil((settings.delay or 0) * 1000)
         self.delay = max(self.crawl_delay, self.site_delay)
+        self.rate_gap = ceil(1000 / settings.rate) if settings.rate else 0
+        self.site_concurrent = settings.concurrent or 0

@@ -15,7 +15,10 @@ RETRY_AFTER_MAX = 86_400_000
 @dataclass(frozen=True, slots=True)
 class Politeness:
     host_gap: int
+    """Between two requests to a host, by the rate in the settings alone."""
     host_concurrent: int
+    lag: int
+    """How late a spider may begin a request."""
     ip_gap: int
     ip_concurrent: int
     backoff_first: int
@@ -25,15 +28,12 @@ class Politeness:
 
     @classmethod
     def from_settings(cls, settings: UrlserverSettings) -> Politeness:
-        """Gaps in whole milliseconds, never rounded down, and wider where only starts are counted.
-
-        One request at a time, the end of one lies before the start of the next whatever the spider does. Otherwise
-        a spider that began one request late and the next at once would bring them too close to each other.
-        """
+        """Gaps in whole milliseconds, never rounded down."""
         lag = ceil(settings.spider_lag * 1000)
         return cls(
-            host_gap=ceil(1000 / settings.req_host_per_sec) + (lag if settings.req_host_concurrent > 1 else 0),
+            host_gap=ceil(1000 / settings.req_host_per_sec),
             host_concurrent=settings.req_host_concurrent,
+            lag=lag,
             ip_gap=ceil(1000 / settings.req_ip_per_sec) + lag // max(1, int(settings.req_ip_per_sec)),
             ip_concurrent=settings.req_ip_concurrent,
             backoff_first=ceil(settings.backoff_first * 1000),
@@ -42,13 +42,23 @@ class Politeness:
         )
 
     def next_start(self, host: Host) -> int:
-        gap = host.delay if host.delay > self.host_gap else self.host_gap
-        rate = host.last + gap
+        rate = host.last + self.gap(host)
         return rate if rate > host.wait_until else host.wait_until
+
+    def gap(self, host: Host) -> int:
+        """Between two requests to a host: by its delay or by its rate, wider where only starts are counted.
+
+        One request at a time, the end of one lies before the start of the next whatever the spider does. Otherwise
+        a spider that began one request late and the next at once would bring them too close to each other.
+        """
+        gap = host.rate_gap or self.host_gap
+        if host.delay:
+            return host.delay if host.delay > gap else gap
+        return gap + self.lag if (host.site_concurrent or self.host_concurrent) > 1 else gap
 
     def places(self, host: Host) -> int:
         """How many requests the host may have at the same time; one if it has a delay of its own."""
-        return 1 if host.delay else self.host_concurrent
+        return 1 if host.delay else host.site_concurrent or self.host_concurrent
 
     def has_place(self, host: Host) -> bool:
         return not host.active or host.active.bit_count() < self.places(host)

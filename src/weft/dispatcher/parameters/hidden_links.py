@@ -14,9 +14,9 @@ from weft.dispatcher.parameters.reduction import Reduced, user_rules
 from weft.dispatcher.scope import Scope
 from weft.linkindex.cells import Cells
 from weft.model.domain import reversed_domain
-from weft.model.host import domain_of_host
+from weft.model.host import ANYWHERE, domain_of_host
 from weft.model.refusal import RefusalKind
-from weft.model.site import ANYWHERE, Site
+from weft.model.site import Site
 from weft.model.url import PageUrl, identity_of
 from weft.store.api import Reader
 from weft.store.tables import Table

@@ -121,7 +121,7 @@ def _rests_until(frontier: Frontier, host: Host, now: int) -> tuple[str, int | N
 def _clock_name(frontier: Frontier, host: Host, moment: int) -> str:
     if moment == host.wait_until:
         return "back-off" if host.failures else "Retry-After"
-    if host.delay <= frontier.registry.politeness.host_gap:
+    if frontier.registry.politeness.gap(host) > host.delay:
         return "rate"
     return "site's delay" if host.site_delay > host.crawl_delay else "Crawl-delay"
 
@@ -154,7 +154,7 @@ def host_view(frontier: Frontier, web_host: str, url: str, now: int) -> HostView
         queue=None if host is None else queue_view(frontier, host, sent.get(host, []), now),
         robots=[_origin_view(f"{scheme}://{web_host}", each, url, now) for scheme, each in known if each is not None],
         ahead=None if host is None else _links_ahead(host, url),
-        gap=registry.politeness.host_gap / 1000,
+        gap=(registry.politeness.host_gap if host is None else registry.politeness.gap(host)) / 1000,
         crawl_delay=0.0 if host is None else host.crawl_delay / 1000,
         site_delay=0.0 if host is None else host.site_delay / 1000,
         failures=0 if host is None else host.failures,
