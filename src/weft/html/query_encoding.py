@@ -19,7 +19,7 @@ _ASCII, _ROMAN, _JIS = b"\x1b(B", b"\x1b(J", b"\x1b$B"
 
 
 def with_encoded_query(href: str, charset: str) -> str:
-    """`href` as written on a page in `charset` (a name of the Encoding Standard), its query escaped in that encoding."""
+    """`href` as a page in `charset` (a name of the Encoding Standard) writes it, its query escaped in that encoding."""
     if href.isascii() or charset in _UTF8:
         return href
     parts = _QUERY.fullmatch(href)
