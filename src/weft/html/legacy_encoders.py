@@ -21,16 +21,15 @@ _FIRST_SUPPLEMENTARY: Final = 0x10000
 _SUPPLEMENTARY_POINTER: Final = 189_000
 _BIG5_LAST: Final = frozenset("\u2550\u255e\u2561\u256a\u5341\u5345")
 """Of two sequences for these, the standard takes the last."""
-_MOVED_IN_GB18030: Final = dict(
-    zip(
-        "\ue78d\ue78e\ue78f\ue790\ue791\ue792\ue793\ue794\ue795\ue796\ue81e\ue826\ue82b\ue82c\ue832\ue843\ue854\ue864",
-        map(
-            bytes.fromhex,
-            "a6d9 a6da a6db a6dc a6dd a6de a6df a6ec a6ed a6f3 fe59 fe61 fe66 fe67 fe6d fe7e fe90 fea0".split(" "),
-        ),
-        strict=True,
+_MOVED_IN_GB18030: Final = {
+    chr(code): sequence.to_bytes(2, "big")
+    for code, sequence in (
+        *((0xE78D + number, 0xA6D9 + number) for number in range(7)),
+        *((0xE794, 0xA6EC), (0xE795, 0xA6ED), (0xE796, 0xA6F3)),
+        *((0xE81E, 0xFE59), (0xE826, 0xFE61), (0xE82B, 0xFE66), (0xE82C, 0xFE67)),
+        *((0xE832, 0xFE6D), (0xE843, 0xFE7E), (0xE854, 0xFE90), (0xE864, 0xFEA0)),
     )
-)
+}
 """Private characters that keep their sequences, though these are read as others by now."""
 _JAPANESE_SIGNS: Final = {"\u00a5": b"\x5c", "\u203e": b"\x7e"}
 
