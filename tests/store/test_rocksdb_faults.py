@@ -350,6 +350,9 @@ def test_settings_hold_at_every_opening(path: Path, cache: int) -> None:
 def test_the_marker_tells_the_format(path: Path) -> None:
     filled(path, 1)
     assert json.loads((path / MARKER).read_text()) == {
-        **{"weft": "store", "engine": "rocksdb"},
-        **{"format": 2, "uri_rules": 2, "fingerprints": 1},
+        "weft": "store",
+        "engine": "rocksdb",
+        "format": 2,
+        "uri_rules": 2,
+        "fingerprints": 1,
     }
