@@ -101,7 +101,7 @@ def same_job(body: bytes) -> Hrefs:
     document = read_document(body)
     found = find_elements(document)
     leave_only_seen(document, found)
-    links = read_links(found.links, LIMITS)
+    links = read_links(found.links, LIMITS, document.encoding or "")
     dissolve(found.links)
     fingerprint_and_simhash(text_of(document), [])
     return [link.href for link in links]

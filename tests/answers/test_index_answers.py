@@ -138,10 +138,13 @@ def told(answer: object) -> list[tuple[str, str, str]]:
 
 
 def test_changes_of_all_of_a_domain_and_of_a_page(index: Index) -> None:
-    everything = index.changes()
+    everything = index.changes(kind="links")
     assert told(everything)[:2] == [("lost", "com.a/page1", "com.b"), ("anchor", "com.a/page1", "com.c")]
     assert len(everything.items) == 7
-    assert told(index.changes("b.com")) == [("lost", "com.a/page1", "com.b"), ("new", "com.a/page1", "com.b")]
+    assert told(index.changes("b.com", kind="links")) == [
+        ("lost", "com.a/page1", "com.b"),
+        ("new", "com.a/page1", "com.b"),
+    ]
     of_page = index.changes("https://c.com/")
     assert [(item.at, item.change, item.anchor) for item in of_page.items] == [
         ("1970-01-05T00:00:00Z", "anchor", "C again"),
@@ -152,7 +155,7 @@ def test_changes_of_all_of_a_domain_and_of_a_page(index: Index) -> None:
 
 
 def test_changes_since_a_time(index: Index) -> None:
-    assert len(index.changes(since=3 * DAY).items) == 3
+    assert len(index.changes(since=3 * DAY, kind="links").items) == 3
     assert len(index.changes("https://c.com/", since=3 * DAY).items) == 2
     assert len(index.changes("c.com", since=3 * DAY).items) == 2
 

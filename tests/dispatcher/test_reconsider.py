@@ -271,11 +271,29 @@ def test_all_domains_are_looked_at_and_then_nothing_is_left_to_do(monkeypatch: p
     left = [
         cell
         for family in (site_changes.ALL_DOMAINS, site_changes.ONE_DOMAIN)
-        for cell in crawl.store.scan(Table.LINKS, site_changes.ROW, family)
+        for row in crawl.store.rows(Table.LINKS, site_changes.ROWS)
+        for cell in crawl.store.scan(Table.LINKS, row, family)
     ]
     assert left == []
     crawl.start()
     assert crawl.settle() == 0
+
+
+def test_what_is_known_of_a_site_lies_with_the_base_of_its_domain() -> None:
+    crawl = world(site("*", scope="any"), site("www.c.com", is_excluded=True, drop_parameters=["x"]))
+    crawl.settle()
+    found = {
+        (row[:2], cell.family, cell.qualifier): row[2:]
+        for begin in (b"c:", b"r:")
+        for row in crawl.store.rows(Table.LINKS, begin)
+        for cell in crawl.store.scan(Table.LINKS, row)
+    }
+    assert found == {
+        (b"c:", b"said", b""): b"00",
+        (b"c:", b"said", b"*"): b"00",
+        (b"c:", b"said", b"www.c.com"): b"28",
+        (b"r:", b"hand", b"www.c.com"): b"28",
+    }
 
 
 def test_a_redirect_that_led_out_of_scope_is_followed_when_it_is_widened() -> None:

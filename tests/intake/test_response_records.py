@@ -14,7 +14,7 @@ from weft.intake.record_heads import ArchiveRecord
 from weft.intake.response_records import RecordReader
 from weft.intake.skip_reasons import PageRefused, SkipReason
 from weft.linkindex.loaded import LoadedPage
-from weft.linkindex.records import _unpack_doc, decode_page
+from weft.linkindex.records import decode_page, unpack_doc
 from weft.reading.http_reader import HttpReader
 from weft.reading.settings import IMPORT, ReadingSettings
 
@@ -44,7 +44,7 @@ def test_a_page_is_loaded_with_its_time_links_and_text():
     page = read(warcs.http(BODY))
     assert (page.uri, page.version.fetched, page.is_gone) == (b"com.a/page", AT, False)
     assert outlinks(page) == [("https://a.com/x", "to x", ""), ("http://b.com/", "B", "author")]
-    doc = _unpack_doc(page.doc)
+    doc = unpack_doc(page.doc)
     assert (doc.title, decode_page(page.cur).title) == ("One", "One")
     assert doc.text.startswith("Words")
 

@@ -18,6 +18,8 @@ from weft.intake.record_heads import ArchiveRecord
 from weft.intake.skip_reasons import Refused, SkipReason
 from weft.intake.workers.worker_pool import AnswerRoom, WorkerPool
 from weft.intake.workers.worker_process import WorkerCommand, WorkerProcess, WorkersUnusable
+from weft.linkindex.loaded import load_gone
+from weft.model.url import UrlRules
 from weft.reading.settings import ReadingSettings
 
 SETTINGS = ReadingSettings((), 2048, LimitsSettings(), 10 << 20, "weft")
@@ -47,6 +49,11 @@ def children():
 
 def uris(answer):
     return [None if isinstance(found, Refused | str) else found.uri.decode() for found in answer]
+
+
+def test_where_a_page_moved_is_part_of_an_answer():
+    (moved,) = decode_answer(encode_answer([load_gone(UrlRules().identify("https://a.com/old"), 5, "com.a/new")]))
+    assert (moved.uri, moved.is_gone, moved.moved_to) == (b"com.a/old", True, b"com.a/new")
 
 
 def test_what_a_worker_answers_is_what_is_parsed_here():

@@ -159,7 +159,6 @@ def test_columns_that_are_not_derived_are_left_aside(tmp_path: Path) -> None:
     batch = Batch()
     batch.add({keys.page_version(b"com.a/page1"): b"1 00", keys.page_since(b"com.a/page1"): b"[1,1]"})
     batch.add({keys.page_gone(b"com.x"): b"1", keys.doc(b"com.a/page1"): b"text"})
-    batch.put(Table.FLUO, b"eq:00", b"export", b"1", b"x")
     batch.put(Table.META, b"index", b"setting", b"count", b"all")
     store.write(batch, 2)
     assert dict(expected_cells(store, "all", tmp_path)) == before

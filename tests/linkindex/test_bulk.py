@@ -80,7 +80,7 @@ def test_history_begins_with_one_entry_for_all(tmp_path: Path) -> None:
         with BulkBuild(store, IndexSettings(), tmp_path) as build:
             build.add(SAMPLE)
             build.finish({}, now=5)
-        assert baseline(store) == HistoryBaseline(at=5, references=5)
+        assert baseline(store) == HistoryBaseline(at=5, references=5, pages=3)
         assert len(list(store.scan_rows(Table.CHANGES))) == 1
 
 

@@ -28,7 +28,7 @@ from weft.linkindex.cells import (
 )
 from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page
 from weft.linkindex.pipeline import LinkIndex
-from weft.linkindex.records import Doc, DomainInfo, UriInfo, read_doc
+from weft.linkindex.records import Doc, DomainInfo, UriInfo, decode_page, read_doc
 from weft.model.url import Uri, url_of
 from weft.store.api import Batch, Column, Reader
 from weft.store.encoding import cell_key
@@ -296,9 +296,25 @@ def test_history_is_dropped_once_it_was_kept_long_enough() -> None:
         index.apply([load_page(RULES, url, 1000 + number, [RawLink("https://c.com/")], Doc())])
         clock.advance(6 * 86_400)
     blocks = [cell.row for cell in store.scan_rows(Table.CHANGES) if cell.family == b"block"]
-    assert blocks == [b"a:", b"a:", b"d:com.c", b"d:com.c", b"u:com.c", b"u:com.c"], "two rounds are left"
+    rows = [b"a:04", b"a:28", b"d:com.a", b"d:com.c", b"u:com.c"]
+    of_pages = [b"u:com.a/3", b"u:com.a/4"]
+    assert sorted(blocks) == sorted([*rows, *rows, *of_pages]), "two rounds are left"
     for of in (None, "c.com", "https://c.com/"):
-        assert [item.source for item in Index(store, RULES).changes(of).items] == ["com.a/4", "com.a/3"]
+        items = Index(store, RULES).changes(of, kind="links").items
+        assert [item.source for item in items] == ["com.a/4", "com.a/3"]
+    assert [item.target for item in Index(store, RULES).changes("a.com").items] == ["com.a/4", "com.a/3"]
+
+
+def test_history_of_a_base_that_gets_no_more_is_dropped_too() -> None:
+    clock, store = ManualClock(), MemoryStore()
+    index = LinkIndex(store, IndexSettings(keep_days=10), clock)
+    index.apply([load_page(RULES, RULES.identify("https://z.org/"), 1000, [], Doc())])
+    clock.advance(11 * 86_400)
+    for number in range(keys.BASES):
+        url = RULES.identify(f"https://a.com/{number}")
+        index.apply([load_page(RULES, url, 2000 + number, [], Doc())])
+    assert next(store.scan(Table.CHANGES, b"u:org.z"), None) is None
+    assert len(Index(store, RULES).changes(limit=100).items) == keys.BASES
 
 
 @given(history=histories, seed=seeds)
@@ -308,14 +324,41 @@ def test_replaying_the_changes_of_each_page_gives_its_references_of_today(histor
     for batch in batched(history, Random(seed)):
         index.apply(batch)
     everything = answers.changes(limit=1000).items
+    by_kind = [answers.changes(kind=kind, limit=1000).items for kind in ("links", "pages")]
+    assert by_kind == [[item for item in everything if item.kind == kind] for kind in ("links", "pages")]
     for target in {item.target for item in everything}:
         own = answers.changes(url_of(Uri(target)), limit=1000).items
         assert own == [item for item in everything if item.target == target], "as they stand among all changes"
         balance = Counter[str]()
         for item in own:
+            if item.kind == "pages":
+                continue
             balance[item.source] += {"new": 1, "lost": -1, "anchor": 0}[item.change]
         inlinks = {cell.qualifier.decode() for cell in store.scan(Table.QUERY, b"p:" + target.encode(), b"inlinks")}
         assert +balance == Counter(inlinks)
+
+
+@given(history=histories, seed=seeds)
+def test_replaying_the_changes_of_pages_tells_which_are_there_and_their_titles(
+    history: list[LoadedPage], seed: int
+) -> None:
+    store = MemoryStore()
+    index, answers = LinkIndex(store, IndexSettings()), Index(store, RULES)
+    for batch in batched(history, Random(seed)):
+        index.apply(batch)
+    titles: dict[str, str] = {}
+    for item in reversed(answers.changes(kind="pages", limit=1000).items):
+        if item.change == "page_new":
+            assert item.target not in titles
+            titles[item.target] = item.title or ""
+        elif item.change == "page_gone":
+            del titles[item.target]
+        elif item.change == "page_title":
+            assert titles[item.target] != item.title
+            titles[item.target] = item.title or ""
+    assert titles == {
+        uri.decode(): decode_page(page.cur).title for uri, page in newest_pages(history).items() if page.cur
+    }
 
 
 def test_looking_for_changes_since_a_day_ends_where_older_ones_were_recorded() -> None:
@@ -326,12 +369,13 @@ def test_looking_for_changes_since_a_day_ends_where_older_ones_were_recorded() -
         index.apply([load_page(RULES, page, clock.now(), [RawLink("https://c.com/")], Doc())])
         clock.advance(86_400)
     damaged = Batch()
-    for row in (b"a:", b"d:com.c", b"u:com.c"):
+    for row in (b"a:28", b"d:com.c", b"u:com.c"):
         oldest = next(store.scan(Table.CHANGES, row, b"block", reverse=True))
         damaged.put(Table.CHANGES, row, b"block", oldest.qualifier, b"0 0 damaged" if row[0:1] != b"u" else b"damaged")
     store.write(damaged, store.last_seq + 1)
     answers, yesterday = Index(store, RULES), clock.now() - 2 * 86_400_000
     for of in (None, "c.com", "https://c.com/"):
-        assert [item.source for item in answers.changes(of, since=yesterday).items] == ["com.a/3", "com.a/2"]
+        items = answers.changes(of, since=yesterday, kind="links").items
+        assert [item.source for item in items] == ["com.a/3", "com.a/2"]
         with pytest.raises(msgspec.DecodeError):
             answers.changes(of)

@@ -8,10 +8,16 @@ from hypothesis import strategies as st
 
 from support.hard_urls import STRIP, bases, hrefs, many, page_urls, plain_hrefs
 from weft.model.links import _ODD_CHARACTER, PageLinks, _Page, base_for_links, join_links
+from weft.model.percent_encoding import normal_escapes
 from weft.model.url import LONGEST_INPUT, UrlFault, UrlRefused, UrlRules, resolve
 
 RULES = UrlRules(STRIP)
 BASE = "https://www.example.co.uk/news/today.html?x=1"
+
+
+def normal_url(url: str) -> str:
+    slash = url.index("/", len("https://"))
+    return url[:slash] + normal_escapes(url[slash:])
 
 
 def one_by_one(rules: UrlRules, base: str, links: list[str]) -> PageLinks:
@@ -24,7 +30,7 @@ def one_by_one(rules: UrlRules, base: str, links: list[str]) -> PageLinks:
             refused[refusal.reason] += 1
     return PageLinks(
         positions,
-        urls=[page.url for page in pages],
+        urls=[normal_url(page.url) for page in pages],
         uris=[page.uri for page in pages],
         domains=[page.domain for page in pages],
         is_http=[page.url.startswith("http://") for page in pages],
@@ -40,6 +46,12 @@ def test_links_come_in_columns_with_their_positions() -> None:
     assert links.domains == ["example.co.uk", "b.com", "example.co.uk"]
     assert links.is_http == [False, True, False]
     assert links.refused == {UrlFault.SCHEME: 1, UrlFault.UNPARSABLE: 1}
+
+
+def test_links_that_differ_in_their_escapes_lead_to_one_page_by_one_url() -> None:
+    links = join_links(RULES, BASE, ["/%c3%a9?q=%7e", "/%C3%A9?q=~", "/é?q=%7E", "//www.example.co.uk/%C3%a9?q=%7E#x"])
+    assert set(links.uris) == {"uk.co.example.www/%C3%A9?q=~"}
+    assert set(links.urls) == {"https://www.example.co.uk/%C3%A9?q=~"}
 
 
 PLAIN = [

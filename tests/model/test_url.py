@@ -51,6 +51,10 @@ RULES = UrlRules(STRIP)
         ("http://.b/x", "b./x"),
         ("http://a.com//x//", "com.a//x//"),
         ("http://a.com/%2e%2E/b", "com.a/b"),
+        ("http://a.com/%7Euser/%c3%a9?q=%c3%a9%2d%26", "com.a/~user/%C3%A9?q=%C3%A9-%26"),
+        ("http://a.com/a%2eb/%2e%2e%2e", "com.a/a.b/..."),
+        ("http://a.com/%7Euser/100%?q=%7e", "com.a/%7Euser/100%?q=%7e"),
+        ("http://a.com/%7e?utm_x=%zz", "com.a/~"),
     ],
 )
 def test_a_uri_is_the_reversed_host_and_what_is_asked_of_it(url: str, uri: str) -> None:
@@ -65,10 +69,26 @@ def test_a_uri_is_the_reversed_host_and_what_is_asked_of_it(url: str, uri: str) 
         ("https://a.com:80/x", "https://a.com:80/x"),
         ("http://a.com:80/x", "http://a.com/x"),
         ("http://a.com/x?utm_source=1", "http://a.com/x"),
+        ("http://a.com/%7Eu?q=%c3%a9", "http://a.com/%7Eu?q=%c3%a9"),
     ],
 )
-def test_the_url_to_fetch_keeps_scheme_and_port(url: str, fetched: str) -> None:
+def test_the_url_to_fetch_keeps_scheme_port_and_escapes(url: str, fetched: str) -> None:
     assert RULES.identify(url).url == fetched
+
+
+def test_all_spellings_of_a_page_are_taken_or_all_are_refused() -> None:
+    rules = UrlRules(max_length=40)
+    for length, is_taken in ((40, True), (41, False)):
+        letters = length - len("https://a.com/")
+        for target in ("a" * letters, "%61" * letters):
+            for scheme in ("http", "https"):
+                url = f"{scheme}://a.com/{target}"
+                if is_taken:
+                    page = rules.identify(url)
+                    assert (page.uri, len(page.url) <= 40) == ("com.a/" + "a" * letters, True)
+                else:
+                    with pytest.raises(UrlRefused, match="it has 41 characters"):
+                        rules.identify(url)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
+from random import Random
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from support.hard_urls import STRIP, after_scheme, hrefs, many, urls
-from weft.model.url import PageUrl, Uri, UrlFault, UrlRefused, UrlRules, domain_of, url_of
+from weft.model.url import PageUrl, Uri, UrlFault, UrlRefused, UrlRules, domain_of, identity_of, url_of
 
 RULES = UrlRules(STRIP)
 
@@ -40,6 +42,33 @@ def test_cleaning_twice_changes_nothing(url: str) -> None:
 def test_a_uri_is_the_uri_of_the_url_it_leads_to(url: str, scheme: str) -> None:
     page = accepted(url)
     assert RULES.identify(url_of(page.uri, scheme)).uri == page.uri
+
+
+@many
+@given(urls, st.randoms())
+def test_however_a_url_is_escaped_it_names_one_page(url: str, random: Random) -> None:
+    page = accepted(url)
+    slash = page.url.index("/", len("https://"))
+    target = page.url[slash:]
+    assume(not re.search("%(?![0-9A-Fa-f]{2})", target))
+    other = respelt(target, random)
+    assert RULES.identify(page.url[:slash] + other).uri == page.uri
+    assert identity_of(page.url[:slash] + other).uri == page.uri
+
+
+def respelt(target: str, random: Random) -> str:
+    """The same target with other escapes: digits in any case, unreserved characters escaped or not."""
+    pieces = re.findall("%[0-9A-Fa-f]{2}|.", target, re.DOTALL)
+    return "".join(random.choice(spellings(piece)) for piece in pieces)
+
+
+def spellings(piece: str) -> list[str]:
+    code = int(piece[1:], 16) if len(piece) == 3 else ord(piece)
+    is_free = chr(code).isascii() and (chr(code).isalnum() or chr(code) in "-._~")
+    # Dots are for the parser alone: it reads an escaped one as a dot, and a segment of dots climbs.
+    if not is_free or chr(code) == ".":
+        return [piece] if len(piece) == 1 else [piece.upper(), piece.lower()]
+    return [chr(code), f"%{code:02x}", f"%{code:02X}"]
 
 
 @many

@@ -96,6 +96,18 @@ def test_a_redirect_names_its_target() -> None:
     assert redirected(None) == redirected("") == (PageOutcome.FAILING, "", [])
 
 
+@pytest.mark.parametrize("policy", [CRAWL, IMPORT])
+@pytest.mark.parametrize(("status", "location", "moved_to"), [(301, "/%7ex", b"com.a/~x"), (404, "/x", b"")])
+def test_a_page_that_redirects_is_gone_to_where_it_leads(
+    policy: ReadingPolicy, status: int, location: str, moved_to: bytes
+) -> None:
+    head = HttpHead(status, (("location", location),))
+    response = PageResponse(PAGE, 5, status, location, lambda: foreign_body(SETTINGS, "", head, b""))
+    page = HttpReader(SETTINGS, policy).read(response).page
+    assert page is not None
+    assert (page.is_gone, page.moved_to) == (True, moved_to)
+
+
 def test_a_listing_names_pages_with_the_time_of_their_own_host() -> None:
     entries = "".join(
         f"<url><loc>{url}</loc><lastmod>1970-01-02</lastmod></url>"

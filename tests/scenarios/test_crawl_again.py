@@ -34,11 +34,16 @@ def test_pages_that_change_vanish_and_come_back_are_followed(tmp_path: Path) -> 
         served.change(other)
         crawl(tmp_path, "--again", "0")
         assert told(tmp_path, "page", page)["state"] == "gone"
+        latest = told(tmp_path, "changes", "--kind", "pages", "--limit", "3")["items"]
+        assert {item["change"] for item in latest} == {"page_gone", "page_title", "page_text"}
         changed = page_requests(served, tmp_path, after=len(first) + len(again))
         assert [line.status for line in changed].count(200) == 1
         check_against_the_truth(served, tmp_path)
         served.bring_back(page)
         crawl(tmp_path, "--again", "0")
         assert told(tmp_path, "page", page)["state"] == "page"
+        assert [item["change"] for item in told(tmp_path, "changes", page, "--kind", "pages")["items"]] == [
+            *("page_new", "page_gone", "page_new"),
+        ]
         check_against_the_truth(served, tmp_path)
         check_proof(tmp_path)

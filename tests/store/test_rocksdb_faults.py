@@ -170,7 +170,20 @@ def test_a_file_in_place_of_the_store_is_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize("opened", [RocksStore, RocksReader])
-@pytest.mark.parametrize(("note", "said"), [('{"format": 99}', "format 99"), ("[]", "format None"), ("%", "read")])
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        ('{"format": 99}', "format 99, this weft reads format 2; use the weft that made it"),
+        (
+            '{"format": 1}',
+            "format 1, this weft reads format 2; make a new home of its archive: `weft import --home NEW",
+        ),
+        ('{"format": 2, "uri_rules": 1}', "uri rules 1, this weft reads uri rules 2; make a new home"),
+        ('{"format": 2, "uri_rules": 2, "fingerprints": 3}', "fingerprints 3, .*use the weft that made it"),
+        ("[]", "format None"),
+        ("%", "read"),
+    ],
+)
 def test_another_format_is_refused(path: Path, opened: type[RocksStore | RocksReader], note: str, said: str) -> None:
     filled(path, 1)
     (path / MARKER).write_text(note)
@@ -336,4 +349,10 @@ def test_settings_hold_at_every_opening(path: Path, cache: int) -> None:
 
 def test_the_marker_tells_the_format(path: Path) -> None:
     filled(path, 1)
-    assert json.loads((path / MARKER).read_text()) == {"weft": "store", "engine": "rocksdb", "format": 1}
+    assert json.loads((path / MARKER).read_text()) == {
+        "weft": "store",
+        "engine": "rocksdb",
+        "format": 2,
+        "uri_rules": 2,
+        "fingerprints": 1,
+    }

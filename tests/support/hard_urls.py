@@ -39,13 +39,14 @@ hosts = st.one_of(_names, _names, _addresses)
 _segments = one_of(
     "a b index.html - - . .. ... %2e %2E%2e .%2e .a a. %2ea .well-known "
     "; a;x a;jsessionid=1 ..;jsessionid=1 .;JSESSIONID %2e;jsessionid=1 ;utm_a=1;b a;gclid=..;c %61;%6Asessionid=2 "
-    "..;x a:b a@b ~ ' \" < ^ ` { | [x] \\ ..\\ & = + é 日本 😀 %41 %zz % %20",
+    "..;x a:b a@b ~ ' \" < ^ ` { | [x] \\ ..\\ & = + é 日本 😀 %41 %zz % %20 "
+    "%7e %7E %c3%a9 %C3%A9 %2525 %25%34%31 %2f %3b",
     *("a b", "a\tb", "a\nb", "\0", "\x7f", "\x85", "\ud800", "\udc00x"),
 )
 paths = st.lists(_segments, max_size=5).map("/".join)
 _parameters = one_of(
     "a=1 a - = q=%20 utm_source=x UTM_x utm_= utm xutm_a=1 jsessionid=1 JsessionID gclid= gclidx=1 a;utm_x=1 "
-    "utm%5Fsource=1 %75tm_a %zz=1 a=? u=http://x/.. é ' a=#",
+    "utm%5Fsource=1 %75tm_a %zz=1 a=? u=http://x/.. é ' a=# %c3%a9=%7e %26 %2d% a=%2D",
     *("q=x y", "\ud800"),
 )
 queries = st.one_of(st.just(""), st.lists(_parameters, max_size=4).map(lambda some: "?" + "&".join(some)))
@@ -58,7 +59,7 @@ urls = st.builds("{}{}{}{}".format, _around, _schemes, after_scheme, _around)
 _relative = st.builds("{}{}{}{}{}".format, _around, one_of("- - / // ./ ../ ../../"), paths, queries, _fragments)
 _foreign = st.builds("{}{}".format, _other_schemes, after_scheme)
 _plain_pieces = one_of(
-    "a b.html / / / // ./ ../ . .. %2e %2E %20 : @ ? & = # + "
+    "a b.html / / / // ./ ../ . .. %2e %2E %20 %7e %c3%A9 % : @ ? & = # + "
     "http: https: https:// a.com A.com. utm_a=1 gclid 1 0x4 :80 jsessionid=1"
 )
 plain_hrefs = st.lists(_plain_pieces, max_size=7).map("".join)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from weft.linkindex import keys
 from weft.linkindex.loaded import LoadedPage, RawLink, load_page, outlinks_of
-from weft.linkindex.records import Doc, DomainInfo, Totals, UriInfo
+from weft.linkindex.records import Doc, DomainInfo, Totals, UriInfo, decode_page
 from weft.model.domain import reversed_domain
 from weft.model.url import Uri, UrlRules, domain_of
 from weft.store.api import Batch, Store
@@ -47,7 +47,7 @@ def naive_cells(pages: Iterable[LoadedPage], *, external: bool = False) -> Cells
     curs = {page.uri: page.cur for page in pages}
     inlinks: defaultdict[bytes, dict[bytes, tuple[bytes, bool]]] = defaultdict(dict)
     for source, cur in curs.items():
-        for target, domain, anchor, plain in zip(*outlinks_of(cur)[:4], strict=True):
+        for target, domain, anchor, plain in zip(*outlinks_of(decode_page(cur))[:4], strict=True):
             if not external or domain != domain_name(source):
                 inlinks[target].setdefault(source, (anchor, plain))
     infos = {

@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from weft.answers.history import domain_history, page_history
+from weft.answers.history import KINDS, HistoryRange, domain_history, page_history, whole_history
 from weft.answers.near import fold as folded_items
 from weft.answers.near import near_items
 from weft.answers.objects import (
@@ -166,36 +166,46 @@ class Index:
         return self._listing(Listing, found, list(map(_domain_item, found.items)), self._view.totals().domains)
 
     def changes(
-        self, of: str | None = None, *, since: int | None = None, limit: int = 20, cursor: str | None = None
+        self,
+        of: str | None = None,
+        *,
+        since: int | None = None,
+        kind: str | None = None,
+        limit: int = 20,
+        cursor: str | None = None,
     ) -> ChangeListing:
-        """References that came, went or changed their words, newest first: to a page, to a domain's pages, or all.
+        """Links and pages that came, went or changed, newest first: of a page and links to it, of a domain, or all.
 
-        `of` is a URL, or a bare name for a domain; `since` is in milliseconds since 1970.
+        `of` is a URL, or a bare name for a domain; `since` is in milliseconds since 1970; `kind` is links or pages.
         """
+        if kind is not None and kind not in KINDS:
+            raise UsageError(f"there are no changes of {kind!r}; expected {' or '.join(KINDS)}")
+        wanted = HistoryRange(since, kind, _bounded(limit), cursor)
         if of is not None and ("/" in of or "?" in of):
-            found = self._changes_of_page(of, since, _bounded(limit), cursor)
+            found = self._changes_of_page(of, wanted)
         elif of is not None:
-            found = self._changes_of_domain(self._domain(of), since, _bounded(limit), cursor)
+            found = self._changes_of_domain(self._domain(of), wanted)
         else:
-            found = domain_history(self._view.reader, None, since, _bounded(limit), cursor)
+            found = whole_history(self._view.reader, wanted)
         began = baseline(self._view.reader)
         return self._listing(
-            *(ChangeListing, found, found.items, None), baseline=began and Baseline(moment(began.at), began.references)
+            *(ChangeListing, found, found.items, None),
+            baseline=began and Baseline(moment(began.at), began.references, began.pages),
         )
 
-    def _changes_of_page(self, of: str, since: int | None, limit: int, cursor: str | None) -> Page[ChangeItem]:
+    def _changes_of_page(self, of: str, wanted: HistoryRange) -> Page[ChangeItem]:
         page = self._rules.identify_typed(of)
         target = page.uri.encode()
         if self._view.info(page) == UNKNOWN_URI and not self._view.has_history(b"u:" + target):
             raise _not_known(page)
-        return page_history(self._view.reader, target, since, limit, cursor)
+        return page_history(self._view.reader, target, wanted)
 
-    def _changes_of_domain(self, name: Domain, since: int | None, limit: int, cursor: str | None) -> Page[ChangeItem]:
+    def _changes_of_domain(self, name: Domain, wanted: HistoryRange) -> Page[ChangeItem]:
         domain = reversed_domain(name).encode()
         known = self._view.value(Table.FLUO, keys.domain_info_column(domain))
         if known is None and not self._view.has_history(b"d:" + domain):
             raise NotKnown(f"{name} is not known: none of its pages is loaded or linked from a loaded page")
-        return domain_history(self._view.reader, domain, since, limit, cursor)
+        return domain_history(self._view.reader, domain, wanted)
 
     def _listing(
         self, kind: type[SomeListing], found: Page[Any], items: list[Any], total: int | None, **about: Any

@@ -50,12 +50,20 @@ class DomainItem(msgspec.Struct, frozen=True):
     references: int
 
 
-class ChangeItem(msgspec.Struct, frozen=True):
+class ChangeItem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What happened to a link, or to a page itself, which is `target` then."""
+
     at: str
+    kind: str
+    """links or pages"""
     change: str
     source: str
     target: str
     anchor: str
+    title: str | None = None
+    """Of a page that is new or has another title; else absent."""
+    moved_to: str | None = None
+    """Where a page leads that redirects now; else absent."""
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +98,7 @@ class Baseline(msgspec.Struct, frozen=True):
 
     at: str
     references: int
+    pages: int
 
 
 class ChangeListing(Listing, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from weft.answers.objects import DomainListing, FoldedItem, Listing, TopItem
+from weft.answers.objects import ChangeItem, DomainListing, FoldedItem, Listing, TopItem
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.output import say, say_fact, say_json, say_table
 from weft.cli.tables import amount
@@ -93,23 +93,37 @@ def domains(invocation: Invocation, by: str, limit: int, cursor: str | None, as_
 @command("changes")
 @click.argument("of", required=False, metavar="[URL|DOMAIN]")
 @click.option("--since", metavar="TIME", help="Only changes since then: 2026-01-31, 2026-01-31T12:00Z, 36h, 7d.")
+@click.option("--kind", type=click.Choice(["links", "pages"]), help="Only changes of links, or only of pages.")
 @paging
 @click.pass_obj
 def changes(
-    invocation: Invocation, of: str | None, since: str | None, limit: int, cursor: str | None, as_json: bool
+    invocation: Invocation,
+    of: str | None,
+    since: str | None,
+    kind: str | None,
+    limit: int,
+    cursor: str | None,
+    as_json: bool,
 ) -> None:
-    """List links that are new, lost or have a new text, newest first: to URL, to pages of DOMAIN, or all.
+    """List what changed, newest first: links to URL and the page itself, links to and pages of DOMAIN, or all.
 
-    A bare name such as example.com means the domain; its front page is https://example.com/.
+    A link is new, lost or has a new text (anchor). A page is new, gone, moved, or has a new title or text. A bare name
+    such as example.com means the domain; its front page is https://example.com/.
     """
     earliest = milliseconds_of(since) if since else None
     with invocation.index() as index:
-        answer = index.changes(of, since=earliest, limit=limit, cursor=cursor)
-    rows = [(item.at, item.change, item.source, item.target, item.anchor) for item in answer.items]
+        answer = index.changes(of, since=earliest, kind=kind, limit=limit, cursor=cursor)
+    rows = [(item.at, item.change, item.source, item.target, _text_of(item)) for item in answer.items]
     found = f"{amount(answer.count, 'change')} shown"
     if answer.baseline:
-        found += f"; history starts {answer.baseline.at} with {amount(answer.baseline.references, 'link')}"
-    _tell(answer, as_json, ("at", "change", "source", "target", "anchor"), rows, found)
+        begin = answer.baseline
+        found += f"; history starts {begin.at} with {amount(begin.pages, 'page')}, {amount(begin.references, 'link')}"
+    _tell(answer, as_json, ("at", "change", "source", "target", "text"), rows, found)
+
+
+def _text_of(item: ChangeItem) -> str:
+    """The words of a link, the title of a page, or where it leads now."""
+    return f"to {item.moved_to}" if item.moved_to else item.title or item.anchor
 
 
 def _with_near(item: TopItem) -> str:

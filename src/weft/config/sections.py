@@ -89,7 +89,7 @@ class IndexSettings:
         "Which references count: all, or only those from another domain. Run `weft rebuild` after a change.",
         OneOf(("all", "external")),
     )
-    history: bool = key(True, "Whether new and lost links are recorded.")
+    history: bool = key(True, "Whether changes of links and pages are recorded.")
     keep_days: int = key(365, "How long new and lost links are kept.", Between(1, 36_500), "days")
     bulk_bytes: int = key(
         64 * MIB,

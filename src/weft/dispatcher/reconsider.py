@@ -54,13 +54,13 @@ class Reconsideration:
         self._cells: Cells = {}
 
     def run(self) -> Reconsidered:
-        tasks = list(self._reader.scan(Table.LINKS, site_changes.ROW, site_changes.ONE_DOMAIN, limit=TASKS))
+        tasks = site_changes.tasks_of_domains(self._reader, TASKS)
         for task in tasks:
             if self._room <= 0:
                 break
             what, domain = task.qualifier[:1], task.qualifier[1:]
             look = self._look_at_links if what == site_changes.HIDDEN else self._look_at_references
-            self._cells[site_changes.key(site_changes.ONE_DOMAIN, task.qualifier)] = look(domain, task.value or None)
+            self._cells[site_changes.domain_task_key(what, domain)] = look(domain, task.value or None)
             self._looked_at += 1
         if len(tasks) < TASKS:
             self._find_domains()
@@ -70,17 +70,15 @@ class Reconsideration:
 
     def _find_domains(self) -> None:
         """Queue some of the domains, if all must be reconsidered."""
-        for task in self._reader.scan(Table.LINKS, site_changes.ROW, site_changes.ALL_DOMAINS, limit=1):
+        for task in site_changes.tasks_for_all(self._reader)[:1]:
             table, begin = _ROWS[task.qualifier]
             rows = self._reader.rows(table, begin, start=begin + task.value)
             found = [row[len(begin) :] for row in islice(rows, _DOMAINS + 1)]
             wanted = (domain for domain in found[:_DOMAINS] if self._scope.concerns(plain_domain(domain.decode())))
             some = list(islice(wanted, TASKS + 1))
-            self._cells |= {
-                site_changes.key(site_changes.ONE_DOMAIN, task.qualifier + domain): b"" for domain in some[:TASKS]
-            }
+            self._cells |= {site_changes.domain_task_key(task.qualifier, domain): b"" for domain in some[:TASKS]}
             rest = some[TASKS:] or found[_DOMAINS:]
-            self._cells[site_changes.key(site_changes.ALL_DOMAINS, task.qualifier)] = rest[0] if rest else None
+            self._cells[site_changes.task_for_all_key(task.qualifier)] = rest[0] if rest else None
             self._looked_at += 1
 
     def _look_at_links(self, domain: bytes, start: bytes | None) -> bytes | None:

@@ -1,14 +1,17 @@
 """Notices that the settings of sites changed, and queues the domains that must be reconsidered because of it.
 
-c:  said:<site>             a hash of the site's settings; under an empty name, of the dispatcher's own settings
-    all:<what>              every domain must be reconsidered; the value is the domain to continue with
-    look:<what><domain>     this domain must be reconsidered; the value is where to continue
+c:<base>  said:<site>           a hash of the site's settings
+          look:<what><domain>   this domain must be reconsidered; the value is where to continue
+c:00      said:                 a hash of the dispatcher's own settings
+          all:<what>            every domain must be reconsidered; the value is the domain to continue with
 
-<what> is `l`, hidden links, or `r`, references that may never have become links.
+<base> is that of the domain, or of the site's domain. <what> is `l`, hidden links, or `r`, references that may never
+have become links.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
 from hashlib import blake2b
 from itertools import islice
@@ -19,18 +22,20 @@ import msgspec
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.scope import Scope
 from weft.linkindex.cells import Cells
+from weft.linkindex.keys import base_row
 from weft.model.domain import reversed_domain
 from weft.model.host import ANYWHERE, domain_of_host
 from weft.model.site import Affects, Site
-from weft.store.api import Reader
+from weft.store.api import Cell, Reader
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
 
-ROW, SEEN, ALL_DOMAINS, ONE_DOMAIN = b"c:", b"said", b"all", b"look"
+ROWS, SEEN, ALL_DOMAINS, ONE_DOMAIN = b"c:", b"said", b"all", b"look"
 HIDDEN, REFERENCED = b"l", b"r"
 SITES_A_STEP: Final = 1000
 """Changed sites that one step handles."""
 
+_FOR_ALL: Final = ROWS + b"00"
 _SETTINGS: Final = ""
 _SCHEDULE: Final = ("refresh", "segment", "outstanding", "learn", "rule")
 """Settings whose names begin like this do not decide which links are crawled at all."""
@@ -56,7 +61,7 @@ class SiteChanges:
         cells: Cells = {}
         for name in changed:
             known[name] = now[name]
-            cells[key(SEEN, name.encode())] = now[name]
+            cells[_key(_row_of_site(name), SEEN, name.encode())] = now[name]
             cells.update(_tasks(name, for_all))
         if len(changed) < SITES_A_STEP:
             self._handled = scope
@@ -64,20 +69,50 @@ class SiteChanges:
 
     def _stored(self) -> dict[str, bytes]:
         if self._known is None:
-            stored = self._reader.scan(Table.LINKS, ROW, SEEN)
-            self._known = {cell.qualifier.decode(): cell.value for cell in stored}
+            self._known = {cell.qualifier.decode(): cell.value for cell in _cells_of_all(self._reader, SEEN)}
         return self._known
 
 
-def key(family: bytes, qualifier: bytes) -> bytes:
-    return cell_key(Table.LINKS.byte, ROW, family, qualifier)
+def tasks_of_domains(reader: Reader, limit: int) -> list[Cell]:
+    """Domains that must be reconsidered."""
+    return list(islice(_cells_of_all(reader, ONE_DOMAIN, limit), limit))
+
+
+def tasks_for_all(reader: Reader) -> list[Cell]:
+    """What must be reconsidered in every domain."""
+    return list(reader.scan(Table.LINKS, _FOR_ALL, ALL_DOMAINS))
+
+
+def domain_task_key(what: bytes, domain: bytes) -> bytes:
+    return _key(base_row(ROWS, domain), ONE_DOMAIN, what + domain)
+
+
+def task_for_all_key(what: bytes) -> bytes:
+    return _key(_FOR_ALL, ALL_DOMAINS, what)
+
+
+def _cells_of_all(reader: Reader, family: bytes, limit: int | None = None) -> Iterator[Cell]:
+    for row in reader.rows(Table.LINKS, ROWS):
+        yield from reader.scan(Table.LINKS, row, family, limit=limit)
+
+
+def _key(row: bytes, family: bytes, qualifier: bytes) -> bytes:
+    return cell_key(Table.LINKS.byte, row, family, qualifier)
+
+
+def _row_of_site(name: str) -> bytes:
+    return _FOR_ALL if name in (_SETTINGS, ANYWHERE) else base_row(ROWS, _domain_of_site(name))
+
+
+def _domain_of_site(name: str) -> bytes:
+    return reversed_domain(domain_of_host(name)).encode()
 
 
 def _tasks(name: str, for_all: set[str]) -> Cells:
     if name in for_all:
-        return {key(ALL_DOMAINS, what): b"" for what in (HIDDEN, REFERENCED)}
-    domain = reversed_domain(domain_of_host(name)).encode()
-    return {key(ONE_DOMAIN, what + domain): b"" for what in (HIDDEN, REFERENCED)}
+        return {task_for_all_key(what): b"" for what in (HIDDEN, REFERENCED)}
+    domain = _domain_of_site(name)
+    return {domain_task_key(what, domain): b"" for what in (HIDDEN, REFERENCED)}
 
 
 def _digest(site: Site) -> bytes:

@@ -10,7 +10,7 @@ from turbohtml import Document, Element, Namespace
 
 from weft.config.sections import LimitsSettings
 from weft.html.directives import refresh_in, robots_in
-from weft.html.page_links import ASCII_SPACE, LONGEST_HREF
+from weft.html.page_links import address_in
 from weft.html.page_text import collapsed
 from weft.html.parsed_page import Refresh, RobotsDirectives
 
@@ -25,6 +25,8 @@ class PageHead:
 
     limits: LimitsSettings
     product: str
+    charset: str
+    """The page's own, in which the queries of its URLs are."""
     title: str | None = None
     base: str | None = None
     canonical: str = ""
@@ -45,11 +47,11 @@ class PageHead:
     def _base(self, element: Element) -> None:
         if self.base is None:
             href = element.attr("href")
-            self.base = None if href is None else _address(href)
+            self.base = None if href is None else address_in(href, self.charset)
 
     def _link(self, element: Element) -> None:
         if not self.canonical and "canonical" in (element.attr("rel") or "").lower().split():
-            self.canonical = _address(element.attr("href") or "")
+            self.canonical = address_in(element.attr("href") or "", self.charset)
 
     def _meta(self, element: Element) -> None:
         content = element.attr("content")
@@ -68,7 +70,8 @@ class PageHead:
         if instruction == "content-language":
             self.named.setdefault(instruction, content)
         elif instruction == "refresh" and self.refresh is None and not _is_for_the_scriptless(element):
-            self.refresh = refresh_in(content)
+            refresh = refresh_in(content)
+            self.refresh = refresh and Refresh(refresh.seconds, address_in(refresh.url, self.charset))
 
     def description(self) -> str:
         written = self.named.get("description") or self.named.get("og:description") or ""
@@ -78,10 +81,6 @@ class PageHead:
         root = document.root
         written = root and (root.attr("lang") or root.attr("xml:lang"))
         return collapsed(written or self.named.get("content-language", ""), LANGUAGE_CHARS)
-
-
-def _address(href: str) -> str:
-    return href.strip(ASCII_SPACE)[:LONGEST_HREF]
 
 
 def _is_for_the_scriptless(element: Element) -> bool:

@@ -30,10 +30,11 @@ def parse_page(
     """Read a page. Any bytes give one, the more hostile the emptier; `content_type` is the header's value."""
     document = read_document(body, content_type)
     found = find_elements(document)
-    head = PageHead(limits, product.lower())
+    charset = document.encoding or ""
+    head = PageHead(limits, product.lower(), charset)
     head.read(found.head)
     leave_only_seen(document, found)
-    links = read_links(found.links, limits)
+    links = read_links(found.links, limits, charset)
     dissolve(found.links)
     headings, more_headings = _headings(found.headings, limits.title_chars)
     text = text_of(document)
@@ -54,7 +55,7 @@ def parse_page(
         canonical=head.canonical,
         robots=head.robots,
         refresh=head.refresh,
-        charset=document.encoding or "",
+        charset=charset,
         fingerprint=fingerprint,
         simhash=simhash,
         cut=[name for name, is_cut in cut.items() if is_cut],

@@ -98,7 +98,7 @@ class BulkBuild:
             raise UsageError("a bulk build needs an empty index, and this one has pages; import without --bulk")
         self._store, self._settings, self._directory, self._memory = store, settings, directory, memory
         self._pages = ExternalSort(directory, memory)
-        self._arrived = self._found = self._links = 0
+        self._arrived = self._found = self._pages_there = self._links = 0
 
     def add(self, pages: Iterable[LoadedPage]) -> None:
         with gc_paused():
@@ -125,8 +125,9 @@ class BulkBuild:
             parts = open_things.enter_context(self._store.building(seq, self._directory, marked))
             self._write_pages(parts, references)
             self._write_derived(parts, derived_columns(references, self._curs(), self._directory, memory=self._memory))
-            if self._settings.history and self._links:
-                parts.part().write(sorted(baseline_cells(seq, now, self._links).items()))
+            if self._settings.history and self._pages_there:
+                baseline = baseline_cells(seq, now, self._links, self._pages_there)
+                parts.part().write(sorted(baseline.items()))
         return BulkBuilt(seq, self._found, self._links)
 
     def _write_pages(self, parts: CellParts, references: InlinkSort) -> None:
@@ -137,6 +138,7 @@ class BulkBuild:
             own.write(chain.from_iterable(map(_own_cells, block)))
             for uri, now in block:
                 if now.cur:
+                    self._pages_there += 1
                     columns = _references(now)
                     references.add(uri, *columns)
                     self._links += len(columns[0])

@@ -1,9 +1,9 @@
-"""The history of references: which ones came, went or changed their words, and when."""
+"""The history: which references and pages came, went or changed, and when."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
@@ -12,15 +12,26 @@ import msgspec
 from zstandard import ZstdCompressor, ZstdDecompressor
 
 from weft.linkindex.cells import Cells
-from weft.linkindex.updates import LinkChange
+from weft.linkindex.keys import base_row
+from weft.linkindex.updates import PAGE_GONE, PAGE_MOVED, PAGE_NEW, PAGE_TEXT, PAGE_TITLE, LinkChange, PageChange
 from weft.store.api import Reader
 from weft.store.encoding import END
 from weft.store.tables import Table
 
-NAMES: Final = {1: "new", -1: "lost", 0: "anchor"}
+LINK_CHANGES: Final = {1: "new", -1: "lost", 0: "anchor"}
+PAGE_CHANGES: Final = {
+    PAGE_NEW: "page_new",
+    PAGE_GONE: "page_gone",
+    PAGE_MOVED: "page_moved",
+    PAGE_TITLE: "page_title",
+    PAGE_TEXT: "page_text",
+}
 BLOCK, BASELINE = b"block", b"baseline"
+ALL_ROWS: Final = b"a:"
+"""What the rows of all changes begin with; a row for each base follows."""
 
-_U, _D, _A = (Table.CHANGES.byte + row for row in (b"u:", b"d:", b"a:"))
+_U, _D, _A = (Table.CHANGES.byte + row for row in (b"u:", b"d:", ALL_ROWS))
+_BASELINE_ROW: Final = ALL_ROWS + b"00"
 _BLOCK = END + BLOCK + END
 _LATEST: Final = 2**64 - 1
 _SHORT: Final = 512
@@ -30,13 +41,14 @@ _COMPRESSED: Final = b"\x28\xb5\x2f\xfd"
 """What zstd's output begins with. A piece that is not compressed is short: its length begins with zero bytes."""
 
 Event: TypeAlias = tuple[bytes, int, int, bytes, int]
-"""A LinkChange without its target and domain: (source, step, plain, anchor, at)."""
+"""A LinkChange or PageChange without its target and domain: (source, step, plain, anchor, at)."""
 Told: TypeAlias = tuple[bytes, bytes, bytes]
 """(target, its domain, its own block)"""
 
 
-class ReferenceChange(NamedTuple):
-    """One event: at `at` (milliseconds since 1970) `source` began, ceased or reworded its reference to `target`."""
+class RecordedChange(NamedTuple):
+    """One event: at `at` (milliseconds since 1970) `source` began, ceased or reworded its reference to `target`; or the
+    page `target` itself came, went or changed, and `anchor` says what to."""
 
     at: int
     step: int
@@ -50,8 +62,8 @@ def newest_first(number: int) -> bytes:
     return (_LATEST - number).to_bytes(8, "big")
 
 
-def history_cells(changes: Sequence[LinkChange], seq: int, recorded: int, part: bytes = b"") -> Cells:
-    """A block of events for each target, each domain and for all: a cell for every event would be a fifth of all cells.
+def history_cells(changes: Sequence[LinkChange | PageChange], seq: int, recorded: int, part: bytes = b"") -> Cells:
+    """A block of events for each target, domain and base: a cell for every event would be a fifth of all cells.
 
     `changes` must be sorted by target. `recorded` is the time now: history is kept from then on, however old the pages
     are. `part` tells blocks of one seq apart, where a round is exported in parts.
@@ -71,32 +83,40 @@ def history_cells(changes: Sequence[LinkChange], seq: int, recorded: int, part: 
         latest = those[0][6] if len(those) == 1 else max([change[6] for change in those])
         newest[domain] = max(latest, newest.get(domain, latest))
     compress = ZstdCompressor(level=1).compress
-    pieces: list[bytes] = []
+    pieces: defaultdict[bytes, list[bytes]] = defaultdict(list)
+    newest_of: dict[bytes, int] = {}
     for domain, told in by_domain.items():
-        piece = _encode(told)
-        pieces.append(piece)
+        piece, latest = _encode(told), newest[domain]
         squeezed = compress(piece) if len(piece) > _SHORT else piece
-        cells[b"".join((_D, domain, name))] = b"%d %d %b" % (newest[domain], recorded, squeezed)
-    # The block of all is those of the domains, one behind the other.
-    cells[_A + name] = b"%d %d %b" % (max(newest.values()), recorded, compress(b"".join(pieces)))
+        cells[b"".join((_D, domain, name))] = b"%d %d %b" % (latest, recorded, squeezed)
+        row = base_row(_A, domain)
+        pieces[row].append(piece)
+        newest_of[row] = max(latest, newest_of.get(row, latest))
+    # The block of a base is those of its domains, one behind the other.
+    for row, found in pieces.items():
+        joined = b"".join(found)
+        squeezed = compress(joined) if len(joined) > _SHORT else joined
+        cells[row + name] = b"%d %d %b" % (newest_of[row], recorded, squeezed)
     return cells
 
 
-def baseline_cells(seq: int, recorded: int, references: int) -> Cells:
-    """What says that history begins with a bulk build, which brought this many references."""
-    return {b"".join((_A, END, BASELINE, END, newest_first(seq))): b"%d %d" % (recorded, references)}
+def baseline_cells(seq: int, recorded: int, references: int, pages: int) -> Cells:
+    """What says that history begins with a bulk build, which brought so many references and pages."""
+    key = b"".join((Table.CHANGES.byte, _BASELINE_ROW, END, BASELINE, END, newest_first(seq)))
+    return {key: b"%d %d %d" % (recorded, references, pages)}
 
 
 class HistoryBaseline(NamedTuple):
-    """When history began, and how many references were known by then."""
+    """When history began, and how many references and pages were known by then."""
 
     at: int
     references: int
+    pages: int
 
 
 def baseline(reader: Reader) -> HistoryBaseline | None:
     """Where history begins, if it does so with a bulk build."""
-    cell = next(reader.scan(Table.CHANGES, b"a:", BASELINE, limit=1), None)
+    cell = next(reader.scan(Table.CHANGES, _BASELINE_ROW, BASELINE, limit=1), None)
     return HistoryBaseline(*map(int, cell.value.split())) if cell else None
 
 
@@ -113,16 +133,16 @@ def _encode(told: Sequence[Told]) -> bytes:
 
 
 class HistoryBlock(NamedTuple):
-    """What one batch changed, for a target, a domain or all."""
+    """What one batch changed, for a target, a domain, a base or all."""
 
     recorded: int
     """When; no block further down was recorded later."""
-    changes: list[ReferenceChange]
+    changes: list[RecordedChange]
     """The newest first."""
 
 
 def read_block(block: bytes, since: int | None = None) -> HistoryBlock:
-    """The block of a domain or that of all; without its changes if none of them is as young as `since`."""
+    """The block of a domain or of a base; without its changes if none of them is as young as `since`."""
     newest, recorded, _ = block.split(b" ", 2)
     if since is not None and int(newest) < since:
         return HistoryBlock(int(recorded), [])
@@ -131,18 +151,27 @@ def read_block(block: bytes, since: int | None = None) -> HistoryBlock:
     )
 
 
+def join_blocks(blocks: Iterable[HistoryBlock]) -> HistoryBlock:
+    """The blocks that one batch wrote for several bases, as one."""
+    found = list(blocks)
+    if len(found) == 1:
+        return found[0]
+    changes = [change for block in found for change in block.changes]
+    return HistoryBlock(found[0].recorded, _in_order(changes))
+
+
 def read_target_block(target: bytes, block: bytes) -> HistoryBlock:
     recorded, changes = _changes(target, block)
     return HistoryBlock(recorded, _in_order(changes))
 
 
-def _in_order(changes: list[ReferenceChange]) -> list[ReferenceChange]:
-    return sorted(changes, key=lambda change: (-change.at, change.source, change.target))
+def _in_order(changes: list[RecordedChange]) -> list[RecordedChange]:
+    return sorted(changes, key=lambda change: (-change.at, change.source, change.target, change.step))
 
 
-def _changes(target: bytes, block: bytes) -> tuple[int, list[ReferenceChange]]:
+def _changes(target: bytes, block: bytes) -> tuple[int, list[RecordedChange]]:
     recorded, events = _decode(block)
-    return recorded, [ReferenceChange(at, step, source, target, anchor) for source, step, _, anchor, at in events]
+    return recorded, [RecordedChange(at, step, source, target, anchor) for source, step, _, anchor, at in events]
 
 
 def _unpack(block: bytes) -> list[Told]:
@@ -159,15 +188,19 @@ def _unpack(block: bytes) -> list[Told]:
     return told
 
 
-def expired_cells(reader: Reader, before: int) -> Cells:
-    """What drops the oldest block of history, with all that was recorded with it, if that was before `before`.
+class OldestBlock(NamedTuple):
+    """The oldest block of a base."""
 
-    One block a call: a round that drops what one round recorded costs no more than twice a round.
-    """
-    oldest = next(reader.scan(Table.CHANGES, b"a:", BLOCK, limit=1, reverse=True), None)
-    if oldest is None or int(oldest.value.split(b" ", 2)[1]) >= before:
-        return {}
-    name = _BLOCK + oldest.qualifier
-    told = _unpack(oldest.value)
-    rows = {_A, *(_U + target for target, _, _ in told), *(_D + domain for _, domain, _ in told)}
-    return dict.fromkeys(row + name for row in rows)
+    recorded: int
+    keys: list[bytes]
+    """Where it is, with everything that was recorded together with it."""
+
+
+def oldest_block(reader: Reader, base: int) -> OldestBlock | None:
+    cell = next(reader.scan(Table.CHANGES, b"%b%02x" % (ALL_ROWS, base), BLOCK, limit=1, reverse=True), None)
+    if cell is None:
+        return None
+    name = _BLOCK + cell.qualifier
+    told = _unpack(cell.value)
+    rows = {Table.CHANGES.byte + cell.row, *(_U + target for target, _, _ in told), *(_D + of for _, of, _ in told)}
+    return OldestBlock(int(cell.value.split(b" ", 2)[1]), [row + name for row in rows])

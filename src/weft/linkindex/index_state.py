@@ -8,7 +8,16 @@ from typing import Final, Generic, TypeVar
 from weft.linkindex import keys
 from weft.linkindex.loaded import outlinks_of
 from weft.linkindex.observers import NOTHING_BEFORE, PageBefore
-from weft.linkindex.records import DomainInfo, Totals, UriInfo, Version, decode_since
+from weft.linkindex.records import (
+    DomainInfo,
+    PageRecord,
+    Totals,
+    UriInfo,
+    Version,
+    decode_page,
+    decode_since,
+    decompress_doc,
+)
 from weft.store.api import Reader
 from weft.store.tables import Table
 
@@ -79,10 +88,15 @@ class IndexState:
         columns = [keys.page_column(uri, name) for uri in uris for name in (keys.CUR, keys.SINCE)]
         cells = self._store.get(Table.FLUO, columns)
         return {
-            cur.row[2:]: PageBefore(outlinks_of(cur.value), decode_since(since.value)) if since else NOTHING_BEFORE
+            cur.row[2:]: _before(decode_page(cur.value), since.value) if since else NOTHING_BEFORE
             for cur, since in zip(cells[::2], cells[1::2], strict=True)
             if cur is not None
         }
+
+    def docs(self, uris: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The packed doc of each page that has one."""
+        cells = self._store.get(Table.DOCS, [keys.doc_column(uri) for uri in uris])
+        return {cell.row[2:]: decompress_doc(cell.value) for cell in cells if cell is not None}
 
     def uris(self, domains: Mapping[bytes, bytes]) -> dict[bytes, UriInfo]:
         """The info of each uri (given with its domain) that exists."""
@@ -114,3 +128,7 @@ class IndexState:
         """Drop everything: a commit failed, or somebody else wrote."""
         self._uris.forget()
         self._domains.forget()
+
+
+def _before(record: PageRecord, since: bytes) -> PageBefore:
+    return PageBefore(outlinks_of(record), decode_since(since), record.title.encode())

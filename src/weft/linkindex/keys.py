@@ -47,6 +47,11 @@ def base_of(domain: bytes) -> int:
     return crc32(domain) % BASES
 
 
+def base_row(begin: bytes, domain: bytes) -> bytes:
+    """The row for a domain's base, where a table keeps one for each base."""
+    return b"%b%02x" % (begin, base_of(domain))
+
+
 # fluo: what the observers keep
 
 

@@ -16,7 +16,6 @@ from weft.linkindex.records import (
     Outlink,
     PageRecord,
     Version,
-    decode_page,
     encode_page,
     pack_doc,
 )
@@ -51,6 +50,8 @@ class LoadedPage:
     doc: bytes
     """The packed Doc; empty when there is nothing to search in."""
     outlinks: Outlinks
+    moved_to: bytes = b""
+    """Of a page that is gone because it redirects now: the uri that it leads to."""
 
     @property
     def is_gone(self) -> bool:
@@ -158,14 +159,14 @@ def _domain_key(domain: Domain) -> bytes:
     return reversed_domain(domain).encode()
 
 
-def load_gone(page: PageUrl, at: int) -> LoadedPage:
-    """The knowledge that there is no such page (any more) at `at`."""
-    return LoadedPage(page.uri.encode(), _domain_key(page.domain), Version(at, GONE_CONTENT), b"", b"", NO_OUTLINKS)
+def load_gone(page: PageUrl, at: int, moved_to: str = "") -> LoadedPage:
+    """The knowledge that there is no such page (any more) at `at`, perhaps because it redirects now."""
+    version, domain = Version(at, GONE_CONTENT), _domain_key(page.domain)
+    return LoadedPage(page.uri.encode(), domain, version, b"", b"", NO_OUTLINKS, moved_to.encode())
 
 
-def outlinks_of(cur: bytes) -> Outlinks:
+def outlinks_of(record: PageRecord) -> Outlinks:
     """The references of a page that was stored before."""
-    record = decode_page(cur)
     known = [identity_of(link.url) for link in record.outlinks]
     return Outlinks(
         targets=[page.uri.encode() for page in known],

@@ -70,6 +70,7 @@ class PageBefore(NamedTuple):
 
     outlinks: Outlinks = NO_OUTLINKS
     since: Sequence[int] = ()
+    title: bytes = b""
 
 
 NOTHING_BEFORE = PageBefore()

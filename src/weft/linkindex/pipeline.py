@@ -9,9 +9,11 @@ from weft.clock import Clock, SystemClock
 from weft.config.sections import IndexSettings
 from weft.errors import StoreError, UsageError
 from weft.linkindex.cells import query_cells
-from weft.linkindex.changes import expired_cells, history_cells
+from weft.linkindex.changes import history_cells
 from weft.linkindex.gc_paused import gc_paused
+from weft.linkindex.history_expiry import HistoryExpiry
 from weft.linkindex.index_state import IndexState
+from weft.linkindex.keys import base_of
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.round import CountingRules, RoundPlan, plan_round
 from weft.store.api import Batch, Column, Reader, Store
@@ -42,7 +44,8 @@ class LinkIndex:
     def __init__(self, store: Store, settings: IndexSettings, clock: Clock | None = None) -> None:
         self._store, self._settings, self._clock = store, settings, clock or SystemClock()
         self._state = IndexState(store)
-        self._rules = CountingRules(external_only=settings.count == "external")
+        self._expiry = HistoryExpiry(store)
+        self._rules = CountingRules(external_only=settings.count == "external", keeps_history=settings.history)
         self._is_marked = check_count(store, settings.count)
 
     def apply(self, pages: Iterable[LoadedPage], notes: Mapping[bytes, bytes | None] | None = None) -> Applied:
@@ -70,11 +73,13 @@ class LinkIndex:
     def _batch(self, plan: RoundPlan, seq: int) -> Batch:
         cells = query_cells(plan.updates)
         cells.update(plan.cells)
-        if plan.updates.links:
+        changes = plan.updates.history()
+        if changes:
             now = self._clock.now()
-            cells.update(expired_cells(self._store, now - self._settings.keep_days * _DAY))
+            bases = {base_of(domain) for domain in {change[1] for change in changes}}
+            cells.update(self._expiry.cells(bases, seq, now - self._settings.keep_days * _DAY, now))
             if self._settings.history:
-                cells.update(history_cells(plan.updates.links, seq, now))
+                cells.update(history_cells(changes, seq, now))
         return Batch(cells)
 
     def _commit(self, batch: Batch, seq: int, plan: RoundPlan) -> None:
@@ -84,6 +89,7 @@ class LinkIndex:
             self._store.write(batch, seq)
         except StoreError:
             self._state.forget()
+            self._expiry.forget()
             raise
         self._is_marked = True
         self._state.remember(plan.uris, plan.domains)

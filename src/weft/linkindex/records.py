@@ -122,7 +122,7 @@ encode_since: Final = msgspec.json.Encoder().encode
 decode_since: Final = msgspec.json.Decoder(list[int]).decode
 
 _pack_doc: Final = msgspec.msgpack.Encoder().encode
-_unpack_doc: Final = msgspec.msgpack.Decoder(Doc).decode
+_decode_doc: Final = msgspec.msgpack.Decoder(Doc).decode
 _LONGEST_DOC: Final = 64 << 20
 """Bytes that a stored doc may unpack to; our own are far below."""
 
@@ -136,5 +136,14 @@ compress_doc: Final = ZstdCompressor(level=1).compress
 """A packed doc as it is stored. One compressor for all: making one costs as much as using it."""
 
 
+def unpack_doc(packed: bytes) -> Doc:
+    return _decode_doc(packed) if packed else Doc()
+
+
+def decompress_doc(stored: bytes) -> bytes:
+    """A packed doc from its stored form."""
+    return ZstdDecompressor().decompress(stored, max_output_size=_LONGEST_DOC)
+
+
 def read_doc(stored: bytes) -> Doc:
-    return _unpack_doc(ZstdDecompressor().decompress(stored, max_output_size=_LONGEST_DOC))
+    return unpack_doc(decompress_doc(stored))

@@ -24,6 +24,7 @@ from weft.linkindex.observers import (
     page_difference,
     sort_out,
 )
+from weft.linkindex.page_changes import page_changes
 from weft.linkindex.records import DomainInfo, UriInfo, Version, compress_doc, encode_since
 from weft.linkindex.updates import LinkChange, Updates
 
@@ -56,6 +57,8 @@ class CountingRules:
     """Whether references inside one domain are left out."""
     owns: Callable[[bytes], bool] | None = None
     """Whether a domain is this owner's; None: everything is."""
+    keeps_history: bool = True
+    """Whether changes of pages are told."""
 
 
 def plan_round(
@@ -94,6 +97,7 @@ def _observe_pages(
     own: list[LinkChange] = []
     docs: list[tuple[bytes, bytes, int]] = []
     befores = state.befores([page.uri for page in plan.pages.changed if page.uri in known])
+    docs_before = state.docs(list(befores)) if rules.keeps_history else {}
     for page in plan.pages.unchanged:
         plan.cells[_version_key(page)] = page.version.encode()
     for page in plan.pages.changed:
@@ -101,6 +105,8 @@ def _observe_pages(
         found = page_difference(page, before or NOTHING_BEFORE)
         _add_page(plan, page, found, is_known=page.uri in known)
         own += _route(plan, page, found.changes, rules)
+        if rules.keeps_history:
+            plan.updates.page_changes += page_changes(page, before, docs_before.get(page.uri, b""))
         if (before is not None) == page.is_gone:
             docs.append((page.uri, page.domain, -1 if page.is_gone else 1))
     return own, docs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TypeAlias
 
 from weft.linkindex.records import DomainInfo, UriInfo
@@ -11,6 +12,13 @@ LinkChange: TypeAlias = tuple[bytes, bytes, bytes, int, int, bytes, int]
 """(target, its domain, source, step, plain, anchor, at): step is +1 for a new reference, -1 for a lost one and 0 for
 one whose words or scheme changed; plain is the change in the number of references that say http; anchor is the text now
 (of a lost one: as it was); at is when the source was fetched. A plain tuple: there is one per link."""
+
+PageChange: TypeAlias = LinkChange
+"""What happened to a page itself, in the same form: (uri, its domain, nothing, PAGE_..., 0, what to, at)."""
+
+PAGE_NEW, PAGE_GONE, PAGE_MOVED, PAGE_TITLE, PAGE_TEXT = 2, 3, 4, 5, 6
+"""Steps of a PageChange. Of a page that is new or has another title, `what to` is its title; of one that redirects now,
+the uri that it leads to."""
 
 PageUpdate: TypeAlias = tuple[bytes, bytes, bytes]
 """(uri, its domain, its new page:cur or nothing)"""
@@ -27,9 +35,16 @@ class Updates:
     """Everything that one round changed; the cells of the query table and of the history follow from it."""
 
     pages: list[PageUpdate] = field(default_factory=list)
+    page_changes: list[PageChange] = field(default_factory=list)
+    """For the history alone."""
     links: list[LinkChange] = field(default_factory=list)
     uris: list[UriUpdate] = field(default_factory=list)
     domains: list[DomainUpdate] = field(default_factory=list)
+
+    def history(self) -> list[LinkChange | PageChange]:
+        """All that happened to references and pages, by target."""
+        # Both are sorted already, which the sort makes use of.
+        return sorted([*self.links, *self.page_changes], key=itemgetter(0)) if self.page_changes else self.links
 
     def __bool__(self) -> bool:
         return bool(self.pages or self.links or self.uris or self.domains)

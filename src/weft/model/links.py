@@ -20,6 +20,7 @@ from weft.model.url import (
     make_uri,
     remembered_origin,
     resolve,
+    url_at,
 )
 
 # Without these the URL standard changes nothing but dot segments, and no path holds parameters to strip.
@@ -42,7 +43,8 @@ class PageLinks:
 
 
 def join_links(rules: UrlRules, base: str, hrefs: Iterable[str]) -> PageLinks:
-    """Where the links of a page lead; each row is what `rules.join(base, href)` gives."""
+    """Where the links of a page lead: each row has the uri that `rules.join(base, href)` gives, and the URL at which
+    weft would fetch it, which is the uri in its normal form."""
     locate_plain = _Page(rules, base).locate_plain
     positions: list[int] = []
     found: list[tuple[Origin, str]] = []
@@ -54,10 +56,15 @@ def join_links(rules: UrlRules, base: str, hrefs: Iterable[str]) -> PageLinks:
             refused[refusal.reason] += 1
         else:
             positions.append(position)
+    uris = [make_uri(origin, target) for origin, target in found]
     return PageLinks(
         positions,
-        urls=[origin.url + target for origin, target in found],
-        uris=[make_uri(origin, target) for origin, target in found],
+        # Only escapes make the URL differ from what was written, and most links have none.
+        urls=[
+            url_at(origin, uri) if "%" in target else origin.url + target
+            for (origin, target), uri in zip(found, uris, strict=True)
+        ],
+        uris=uris,
         domains=[origin.domain for origin, _ in found],
         is_http=[origin.is_http for origin, _ in found],
         refused=refused,

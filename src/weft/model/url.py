@@ -15,6 +15,7 @@ from ada_url._ada_wrapper import ffi, lib  # type: ignore[import-not-found]
 
 from weft.errors import WeftError
 from weft.model.domain import Domain, registrable_domain, reversed_host
+from weft.model.percent_encoding import normal_escapes
 
 Uri = NewType("Uri", str)
 
@@ -72,8 +73,15 @@ class PageUrl(NamedTuple):
 
 def make_uri(origin: Origin, target: str) -> Uri:
     """The one place where a uri is made; `target` is path and query as they stand in the URL."""
+    if "%" in target:
+        target = normal_escapes(target)
     # Uri() is a call, and this runs for every link.
     return origin.uri if target == "/" else origin.uri + target  # type: ignore[return-value]
+
+
+def url_at(origin: Origin, uri: Uri) -> str:
+    """The URL by which a page is fetched that is known by a reference: its uri at the origin that was named."""
+    return origin.url + (uri[len(origin.uri) :] or "/")
 
 
 def url_of(uri: Uri, scheme: str = "https") -> str:
@@ -105,7 +113,8 @@ class UrlRules:
     """Which parameters do not name a page, and how long a URL may be.
 
     `strip` lists parameter names, in any case; one that ends in `*` means every name that begins so.
-    `max_length` counts an http URL as if it were https: both have one uri, so both must be taken or refused.
+    `max_length` counts an http URL as if it were https, and escapes in their normal form: URLs that have one uri must
+    all be taken or all be refused.
     """
 
     def __init__(self, strip: Iterable[str] = (), max_length: int = 2_048) -> None:
@@ -145,14 +154,18 @@ class UrlRules:
             why = f"{_shown(authority)} has no host once trailing dots are dropped; expected a name or an IP address"
             raise UrlRefused(text, UrlFault.HOST, why)
         target = self._clean_target(origin, href[len(authority) :].partition("#")[0])
-        self._check_length(text, origin, target)
-        return origin, target
+        return origin, self._short_enough(text, origin, target)
 
-    def _check_length(self, text: str, origin: Origin, target: str) -> None:
-        length = len(origin.url) + len(target) + origin.is_http
-        if length > self.max_length:
+    def _short_enough(self, text: str, origin: Origin, target: str) -> str:
+        """`target`, in normal form if only that is short enough."""
+        room = self.max_length - len(origin.url) - origin.is_http
+        if len(target) > room:
+            target = normal_escapes(target)
+        if len(target) > room:
+            length = len(target) - room + self.max_length
             why = f"it has {length} characters with https; expected at most {self.max_length}"
             raise UrlRefused(text, UrlFault.TOO_LONG, why)
+        return target
 
     def _clean_target(self, origin: Origin, target: str) -> str:
         path, mark, query = target.partition("?")

@@ -94,7 +94,8 @@ class HttpReader:
                 return self._listing(response, outcome, content)
             return self._page(response, outcome, payload.head, content)
         follow = [followed_page(target)] if target and outcome is PageOutcome.MOVED else []
-        return Reading(outcome, self._removal(response, outcome), target, follow)
+        moved_to = target.uri if target and outcome is PageOutcome.MOVED else ""
+        return Reading(outcome, self._removal(response, outcome, moved_to), target, follow)
 
     def _leads(self, response: PageResponse) -> tuple[Leads, PageUrl | None]:
         if response.location is None:
@@ -142,10 +143,10 @@ class HttpReader:
             fingerprint=fingerprint_of_entries(follow),
         )
 
-    def _removal(self, response: PageResponse, outcome: PageOutcome) -> LoadedPage | None:
+    def _removal(self, response: PageResponse, outcome: PageOutcome, moved_to: str = "") -> LoadedPage | None:
         """For a response without content: that the page is gone, or nothing."""
         effect = effect_of(outcome, bad_redirect_removes=self._policy.bad_redirect_removes)
-        return load_gone(response.page, response.at) if effect is Effect.REMOVE else None
+        return load_gone(response.page, response.at, moved_to) if effect is Effect.REMOVE else None
 
 
 def location_in(head: HttpHead) -> str | None:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from weft.errors import StoreError, StoreForeign, StoreInUse, StoreMissing, StoreUnwritable
+from weft.model.versions import FINGERPRINTS, URI_RULES
 from weft.process_lock import LockHeld, ProcessLock
 
-FORMAT = 1
+FORMAT = 2
+"""Of keys and values. 2: what concerns all domains is in a row per base, and history tells changes of pages."""
 MARKER = "weft-store.json"
+
+_VERSIONS: Final = {"format": FORMAT, "uri_rules": URI_RULES, "fingerprints": FINGERPRINTS}
 
 
 def check(path: Path) -> None:
@@ -29,9 +35,23 @@ def check(path: Path) -> None:
         ) from None
     except (ValueError, OSError) as error:
         raise StoreForeign(path, f"{MARKER} cannot be read ({error})") from error
-    found = marker.get("format") if isinstance(marker, dict) else None
-    if found != FORMAT:
-        raise StoreForeign(path, f"the store has format {found!r}; this weft reads format {FORMAT}")
+    _check_versions(path, marker if isinstance(marker, dict) else {})
+
+
+def _check_versions(path: Path, marker: dict[str, object]) -> None:
+    for name, wanted in _VERSIONS.items():
+        found = marker.get(name)
+        if found != wanted:
+            what = name.replace("_", " ")
+            way_out = _way_out(path, is_newer=isinstance(found, int) and found > wanted)
+            raise StoreForeign(path, f"the store has {what} {found!r}, this weft reads {what} {wanted}; {way_out}")
+
+
+def _way_out(path: Path, *, is_newer: bool) -> str:
+    if is_newer:
+        return "use the weft that made it, or a later one"
+    archive = shlex.quote(str(path.parent / "warc"))
+    return f"make a new home of its archive: `weft import --home NEW {archive}/*.warc.gz`"
 
 
 def is_vacant(path: Path) -> bool:
@@ -60,7 +80,7 @@ def appear(path: Path, fill: Callable[[Path], None]) -> None:
 
 
 def _write_marker(path: Path) -> None:
-    note = {"weft": "store", "engine": "rocksdb", "format": FORMAT}
+    note = {"weft": "store", "engine": "rocksdb", **_VERSIONS}
     with (path / MARKER).open("w") as file:
         json.dump(note, file)
         file.flush()

@@ -3,12 +3,15 @@
 l:<domain>  evidence:p<path>           what was seen on a path
             evidence:h<host>           what its paths show together
             rule:<rule>                when a rule was learned, and what it saved
-r:          sweep:<domain>\\0<prefix>   hidden links to reconsider, and how far that got
+r:<base>    sweep:<domain>\\0<prefix>   hidden links to reconsider, and how far that got
             hand:<site>                the site's parameter settings when they were last compared
+
+<base> is that of the domain, or of the site's domain.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -17,13 +20,16 @@ from weft.dispatcher.link_records import DOMAIN_ROW
 from weft.dispatcher.parameters.host_evidence import HostEvidence
 from weft.dispatcher.parameters.parameter_rules import ParameterRule
 from weft.dispatcher.parameters.path_evidence import PathEvidence
-from weft.store.api import Column
+from weft.linkindex.keys import base_row
+from weft.model.domain import reversed_domain
+from weft.model.host import domain_of_host
+from weft.store.api import Cell, Column, Reader
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
 
 EVIDENCE, RULE, SWEEP, USER_RULES = b"evidence", b"rule", b"sweep", b"hand"
 PATH, HOST = b"p", b"h"
-TASK_ROW: Final = b"r:"
+_TASK_ROWS: Final = b"r:"
 _END: Final = b"\0"
 
 
@@ -58,7 +64,7 @@ def rule_column(domain: bytes, rule: ParameterRule) -> Column:
 
 
 def sweep_column(domain: bytes, prefix: bytes) -> Column:
-    return Column(TASK_ROW, SWEEP, domain + _END + prefix)
+    return Column(base_row(_TASK_ROWS, domain), SWEEP, domain + _END + prefix)
 
 
 def split_sweep(qualifier: bytes) -> tuple[bytes, bytes]:
@@ -68,7 +74,14 @@ def split_sweep(qualifier: bytes) -> tuple[bytes, bytes]:
 
 
 def user_rules_column(site: str) -> Column:
-    return Column(TASK_ROW, USER_RULES, site.encode())
+    domain = reversed_domain(domain_of_host(site)).encode()
+    return Column(base_row(_TASK_ROWS, domain), USER_RULES, site.encode())
+
+
+def task_cells(reader: Reader, family: bytes, limit: int | None = None) -> Iterator[Cell]:
+    """Cells of one family in the rows of all bases, at most `limit` of each."""
+    for row in reader.rows(Table.LINKS, _TASK_ROWS):
+        yield from reader.scan(Table.LINKS, row, family, limit=limit)
 
 
 def key_of(column: Column) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -101,7 +102,7 @@ def sweep(reader: Reader, links: LinkRound, rules: ParameterRound, scope: Scope,
     """
     cells: Cells = {}
     room, reopened = LOOKED_AT, 0
-    for task in reader.scan(Table.LINKS, evidence_cells.TASK_ROW, evidence_cells.SWEEP, limit=_SWEEPS):
+    for task in islice(evidence_cells.task_cells(reader, evidence_cells.SWEEP, _SWEEPS), _SWEEPS):
         domain, prefix = evidence_cells.split_sweep(task.qualifier)
         start = task.value or None
         found = list(reader.scan(Table.LINKS, DOMAIN_ROW + domain, LINK, prefix=prefix, start=start, limit=room + 1))
@@ -153,7 +154,7 @@ class UserRuleChanges:
     def changes(self, scope: Scope) -> Cells:
         now = {site.name: _encoded(site) for site in scope.sites if _encoded(site)}
         if self._known is None:
-            stored = self._reader.scan(Table.LINKS, evidence_cells.TASK_ROW, evidence_cells.USER_RULES)
+            stored = evidence_cells.task_cells(self._reader, evidence_cells.USER_RULES)
             self._known = {cell.qualifier.decode(): cell.value for cell in stored}
         changed = {name for name in now.keys() | self._known.keys() if now.get(name) != self._known.get(name)}
         cells: Cells = {
