@@ -5,15 +5,13 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from weft.mgmt.values import Outcome
-from weft.model.fetch_error import Fault, FetchError
+from weft.model.fetch_error import Fault, FetchError, is_overloaded
 from weft.urlserver.hosts import Host
 from weft.urlserver.in_flight import InFlight, SentUrl
 from weft.urlserver.packed_link import PackedLink, is_robots, losses_of, timeouts_of, url_of, with_loss, with_timeout
 from weft.urlserver.registry import Registry
 from weft.wire import TransId
 
-_BUSY = frozenset({429, 502, 503, 504})
-"""Statuses of a server that has too much to do."""
 MOST_TIMEOUTS = 3
 MOST_LOSSES = 10
 """A URL that so many spiders had when their connection was lost is suspected of breaking them."""
@@ -104,7 +102,7 @@ class Returns:
 def is_hosts_fault(outcome: Outcome) -> bool:
     """Whether the host should be left alone for a while."""
     has_failed = bool(outcome.error) and FetchError.of(outcome.error).fault is Fault.SERVER
-    return has_failed or outcome.status in _BUSY or outcome.retry_after > 0
+    return has_failed or is_overloaded(outcome.status) or outcome.retry_after > 0
 
 
 def _counted(link: PackedLink, reason: ReturnReason) -> PackedLink:
