@@ -8,6 +8,7 @@ from enum import Enum
 from math import ceil
 
 from weft.mgmt.values import DocId, Outcome
+from weft.model.fetch_error import HASTE_TRIES, is_haste
 from weft.model.url import UrlRefused, UrlRules
 from weft.robots.rules import Rules
 from weft.urlserver.hosts import NEEDS_MEMORY, NEEDS_ROBOTS, Host
@@ -61,6 +62,8 @@ class _Search:
     redirects: int = 0
     failures: int = 0
     """How many searches before this one came to nothing."""
+    hasty: int = 0
+    """How often its server asked us to slow down."""
 
 
 class Origins:
@@ -138,6 +141,10 @@ class Origins:
         if target is not None and search.redirects < MOST_REDIRECTS:
             search.redirects += 1
             self._requests.open_robots[origin] = target
+        elif outcome is not None and is_haste(outcome.status) and search.hasty + 1 < HASTE_TRIES:
+            # Nobody knows yet what may be fetched: it is asked again when the host's wait is over.
+            search.hasty += 1
+            self._requests.open_robots[origin] = url
         else:
             self._requests.settle_robots[origin] = _answer(outcome, search.failures)
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from math import ceil
 
 from weft.config.sections import UrlserverSettings
+from weft.model.fetch_error import HASTE_TRIES
 from weft.urlserver.hosts import Host, Ip
+from weft.urlserver.learned_rate import LearnedRate
 
 RETRY_AFTER_MAX = 86_400_000
 """A server that asks for more than a day is asked again after a day."""
@@ -22,6 +24,7 @@ class Politeness:
     backoff_max: int
     patience: int
     """A host that waits longer than this for its Retry-After or back-off gives up its queue."""
+    learned: LearnedRate
 
     @classmethod
     def from_settings(cls, settings: UrlserverSettings) -> Politeness:
@@ -39,12 +42,14 @@ class Politeness:
             backoff_first=ceil(settings.backoff_first * 1000),
             backoff_max=ceil(settings.backoff_max * 1000),
             patience=ceil(settings.slot_patience * 1000),
+            learned=LearnedRate.from_settings(settings, lag if settings.req_host_concurrent > 1 else 0),
         )
 
     def next_start(self, host: Host) -> int:
-        gap = host.delay if host.delay > self.host_gap else self.host_gap
-        rate = host.last + gap
-        return rate if rate > host.wait_until else host.wait_until
+        # Not max(): this runs several times for each URL.
+        gap = host.gap if host.gap > self.host_gap else self.host_gap
+        moment = host.last + (host.delay if host.delay > gap else gap)
+        return moment if moment > host.wait_until else host.wait_until
 
     def places(self, host: Host) -> int:
         """How many requests the host may have at the same time; one if it has a delay of its own."""
@@ -70,8 +75,12 @@ class Politeness:
             host.last = now
 
     def fail(self, host: Host, now: int, retry_after: int = 0) -> None:
-        """The host failed or asked for patience: wait as long as it asks, or twice as long as last time."""
+        """The host failed or asked for patience: wait as long as it asks, or twice as long as last time.
+
+        One that goes on refusing after the waits that it asked for waits longer than it asks.
+        """
         host.failures += 1
         backoff = min(self.backoff_max, self.backoff_first << min(host.failures - 1, 30))
-        wait = min(retry_after, RETRY_AFTER_MAX) or backoff
+        asked = min(retry_after, RETRY_AFTER_MAX)
+        wait = max(asked, backoff) if host.failures > HASTE_TRIES else asked or backoff
         host.wait_until = max(host.wait_until, now + wait)

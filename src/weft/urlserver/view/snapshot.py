@@ -68,7 +68,7 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
     ahead: int | None
     """How many links of the host go before the URL; None: it does not wait here."""
     gap: float
-    """Seconds between two requests, by the settings."""
+    """Seconds between two requests, by the settings or by what was learned."""
     crawl_delay: float
     site_delay: float
     """As set with `weft sites`."""
@@ -121,8 +121,9 @@ def _rests_until(frontier: Frontier, host: Host, now: int) -> tuple[str, int | N
 def _clock_name(frontier: Frontier, host: Host, moment: int) -> str:
     if moment == host.wait_until:
         return "back-off" if host.failures else "Retry-After"
-    if host.delay <= frontier.registry.politeness.host_gap:
-        return "rate"
+    politeness = frontier.registry.politeness
+    if host.delay <= max(politeness.host_gap, host.gap):
+        return "learned rate" if host.gap > politeness.host_gap else "rate"
     return "site's delay" if host.site_delay > host.crawl_delay else "Crawl-delay"
 
 
@@ -154,7 +155,7 @@ def host_view(frontier: Frontier, web_host: str, url: str, now: int) -> HostView
         queue=None if host is None else queue_view(frontier, host, sent.get(host, []), now),
         robots=[_origin_view(f"{scheme}://{web_host}", each, url, now) for scheme, each in known if each is not None],
         ahead=None if host is None else _links_ahead(host, url),
-        gap=registry.politeness.host_gap / 1000,
+        gap=max(registry.politeness.host_gap, host.gap if host else 0) / 1000,
         crawl_delay=0.0 if host is None else host.crawl_delay / 1000,
         site_delay=0.0 if host is None else host.site_delay / 1000,
         failures=0 if host is None else host.failures,
