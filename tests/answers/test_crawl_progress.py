@@ -95,7 +95,7 @@ def test_a_pipe_gets_one_line_with_everything(progress: CrawlProgress) -> None:
         "spider s:1: away",
         "fresh 1.2 s from fetch to answer, p99 3.0 s",
         "fetching waits until there are",
-        "left about 17 min",
+        "stops in 17 min (--seconds)",
     ):
         assert part in line
     assert "\n" not in line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -19,7 +19,9 @@ from weft.errors import UsageError
 
 if TYPE_CHECKING:
     from weft.answers.crawl_progress import CrawlProgress
+    from weft.answers.crawl_summary import CrawlSummary
     from weft.cli.dashboard import CrawlView
+    from weft.model.url import UrlRules
     from weft.process_lock import ProcessLock
     from weft.supervisor.role_process import RoleCommand
 
@@ -65,8 +67,8 @@ def crawl(
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
         _prepare(invocation, urls, scope)
         roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers, again)
-        reason = _run(invocation, lock, roles, Goal(pages, seconds), is_endless=False)
-    context.exit(130 if reason == "interrupted" else 0)
+        summary = _run(invocation, lock, roles, Goal(pages, seconds), urls=urls)
+    context.exit(130 if summary.reason == "interrupted" else 0 if summary.is_complete else 1)
 
 
 @command("up")
@@ -81,7 +83,7 @@ def up(invocation: Invocation, spiders: int) -> None:
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
         _prepare(invocation, (), "hosts")
         roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers)
-        _run(invocation, lock, roles, Goal(), is_endless=True)
+        _run(invocation, lock, roles, Goal(is_endless=True))
 
 
 @contextmanager
@@ -131,7 +133,9 @@ def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
             raise UsageError("nothing to crawl: every site of this home is excluded; see `weft sites`")
 
 
-def _run(invocation: Invocation, lock: ProcessLock, roles: list[RoleCommand], goal: Goal, *, is_endless: bool) -> str:
+def _run(
+    invocation: Invocation, lock: ProcessLock, roles: list[RoleCommand], goal: Goal, urls: tuple[str, ...] = ()
+) -> CrawlSummary:
     from weft.answers.crawl_progress import CrawlProgress
     from weft.answers.crawl_summary import crawl_summary
     from weft.cli.crawl_summary import summary_lines
@@ -141,23 +145,37 @@ def _run(invocation: Invocation, lock: ProcessLock, roles: list[RoleCommand], go
 
     home, settings = invocation.home.path.resolve(), invocation.load().settings
     with control_plane(invocation) as mgmt:
-        progress = CrawlProgress(mgmt, home, home / settings.spider.warc_dir, settings.spider.min_free)
+        archive, patience = home / settings.spider.warc_dir, settings.dispatcher.retry_patience
+        progress = CrawlProgress(mgmt, home, archive, settings.spider.min_free, patience)
         view = view_for(sys.stdout, progress, goal)
         supervisor = Supervisor(roles, home / "logs", view.say, lock)
-        watch = _Watch(progress, view, goal, is_endless=is_endless)
+        watch = _Watch(progress, view, goal)
         with run_token(home), view:
             reason = supervisor.run(watch.is_over, watch.show)
         progress.look()
-        say_lines(summary_lines(crawl_summary(progress, mgmt, reason, settings.dispatcher), invocation.home_flag))
-    return reason
+        named = _urls_of(rules_of(settings), urls)
+        summary = crawl_summary(progress, mgmt, reason, settings.dispatcher, named)
+        say_lines(summary_lines(summary, invocation.home_flag))
+    return summary
+
+
+def _urls_of(rules: UrlRules, typed: tuple[str, ...]) -> list[str]:
+    """The seeds that a person typed, as they are stored; those that are refused are left out."""
+    from weft.model.url import UrlRefused
+
+    found = []
+    for text in typed:
+        with suppress(UrlRefused):
+            found.append(rules.identify_typed(text).url)
+    return found
 
 
 class _Watch:
     """Looks now and then, not at every turn of the supervisor."""
 
-    def __init__(self, progress: CrawlProgress, view: CrawlView, goal: Goal, *, is_endless: bool) -> None:
+    def __init__(self, progress: CrawlProgress, view: CrawlView, goal: Goal) -> None:
         self._progress, self._view, self._goal = progress, view, goal
-        self._is_endless, self._looked, self._was_low = is_endless, 0.0, False
+        self._looked, self._was_low = 0.0, False
 
     def show(self) -> None:
         now = time.monotonic()
@@ -174,11 +192,13 @@ class _Watch:
             self._view.say(f"the disk is almost full: {disk}" if disk.is_low else f"fetching resumes: {disk}")
 
     def is_over(self) -> str:
+        from weft.answers.crawl_summary import FINISHED
+
         seconds, pages = self._goal.seconds, self._goal.pages
         if seconds is not None and self._progress.seconds >= seconds:
             return f"stopped after {seconds:g} s (--seconds)"
         if pages is not None and self._progress.total("pages") >= pages:
             return f"stopped after {pages:,} pages (--pages)"
-        if not self._is_endless and self._progress.is_over:
-            return "finished"
+        if not self._goal.is_endless and self._progress.is_over:
+            return FINISHED
         return ""
