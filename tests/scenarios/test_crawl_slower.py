@@ -47,9 +47,7 @@ class Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         host = (self.headers.get("Host") or "").partition(".")[0]
         status = 404 if self.path in ("/robots.txt", "/missing") else 500 if self.path == "/broken" else 200
-        if host == "slow" and not self.bucket.takes():
-            status = 429
-        elif host in ("never", "later") and self.path != "/robots.txt":
+        if (host == "slow" and not self.bucket.takes()) or (host in ("never", "later") and self.path != "/robots.txt"):
             status = 429
         after = {"later": "3600", "never": ""}.get(host, self.retry_after)
         self.said.append((host, self.path, status, time.monotonic()))

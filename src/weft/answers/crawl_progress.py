@@ -38,6 +38,8 @@ class CrawlProgress:
     index: dict[str, Any] = field(default_factory=dict)
     urlserver: dict[str, Any] = field(default_factory=dict)
     disk: Disk = field(init=False)
+    was_full: bool = False
+    """Whether the disk was full at any look: what could not be written makes room again, and fails again."""
     resting: RestingHosts = field(default_factory=lambda: RestingHosts(0, []))
     """Hosts that asked for patience or failed."""
     rates: deque[float] = field(default_factory=lambda: deque(maxlen=60))
@@ -57,6 +59,7 @@ class CrawlProgress:
     def look(self) -> None:
         self.counts = self.mgmt.counts()
         self.disk = look_at_disk(self.archive, self.least_free)
+        self.was_full |= self.disk.is_full
         self.urlserver = read_status(self.home, "urlserver") or {}
         facts = last_status(self.home, "index")
         if facts is not None and facts != self._before:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from weft.answers.crawl_progress import CrawlProgress
+from weft.answers.disk import Disk
 from weft.answers.link_outcomes import missed_of
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.scope import Scope
@@ -54,6 +55,9 @@ class CrawlSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Chunks that could not be built, so their pages are not in the index."""
     freshness: float | None
     """Seconds from the end of a fetch until it is in the answers; half of them took longer."""
+    disk: Disk
+    was_full: bool
+    """Whether the disk was full at some time."""
     seeds: list[SeedProblem]
     more_seeds: int
     """Seeds that were not looked at, because there are so many."""
@@ -63,7 +67,7 @@ class CrawlSummary(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_complete(self) -> bool:
         """Whether everything was had that could be had."""
-        return not (self.missed or self.left_behind.links or self.has_no_page)
+        return not (self.missed or self.left_behind.links or self.has_no_page or self.was_full)
 
 
 def crawl_summary(
@@ -95,6 +99,8 @@ def crawl_summary(
         left_behind=progress.left_behind() if is_finished else RestingHosts(0, []),
         failed_chunks=counts.chunks.get("error", 0) if counts else 0,
         freshness=(progress.index.get("freshness") or {}).get("p50"),
+        disk=progress.disk,
+        was_full=progress.was_full,
         seeds=problems,
         more_seeds=max(0, len(seeds) - _MOST_SEEDS),
         has_no_page=not progress.total("pages") and without.issuperset((named or seeds)[:_MOST_SEEDS]),

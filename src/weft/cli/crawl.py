@@ -148,7 +148,7 @@ def _run(
         archive, patience = home / settings.spider.warc_dir, settings.dispatcher.retry_patience
         progress = CrawlProgress(mgmt, home, archive, settings.spider.min_free, patience)
         view = view_for(sys.stdout, progress, goal)
-        supervisor = Supervisor(roles, home / "logs", view.say, lock)
+        supervisor = Supervisor(roles, home / "logs", view.say, lock, lambda: progress.was_full)
         watch = _Watch(progress, view, goal)
         with run_token(home), view:
             reason = supervisor.run(watch.is_over, watch.show)
@@ -189,7 +189,8 @@ class _Watch:
         disk = self._progress.disk
         if disk.is_low != self._was_low:
             self._was_low = disk.is_low
-            self._view.say(f"the disk is almost full: {disk}" if disk.is_low else f"fetching resumes: {disk}")
+            how = "full" if disk.is_full else "almost full"
+            self._view.say(f"the disk is {how}: {disk}" if disk.is_low else f"fetching resumes: {disk}")
 
     def is_over(self) -> str:
         from weft.answers.crawl_summary import FINISHED

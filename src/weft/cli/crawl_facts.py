@@ -45,7 +45,7 @@ class Goal:
         if self.seconds is None:
             return ""
         seconds = self.seconds - progress.seconds
-        return f"in {duration(seconds)} (--seconds)" if seconds > 0 else "now (--seconds)"
+        return f"in {duration(seconds)} (--seconds)" if seconds > 0 else "now (--seconds), after the running fetches"
 
 
 class Fact(NamedTuple):

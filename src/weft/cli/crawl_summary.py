@@ -31,6 +31,10 @@ def summary_lines(summary: CrawlSummary, home_flag: Path | None) -> list[str]:
         lines.append(f"Skipped: {counted(skipped)}")
     if summary.freshness is not None:
         lines.append(f"Freshness: {summary.freshness:.1f} s from fetch to answer (median)")
+    if summary.was_full:
+        lines.append(f"The disk was full, so pages are missing: {summary.disk}.")
+    elif summary.disk.is_low:
+        lines.append(f"The disk is almost full: {summary.disk}.")
     lines += _missed_lines(summary)
     lines += [f"Seed {seed.url}: {seed.problem}" for seed in summary.seeds]
     if summary.more_seeds:
