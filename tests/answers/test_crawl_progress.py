@@ -11,7 +11,8 @@ from rich.console import Console
 
 from weft.answers import crawl_progress
 from weft.answers.crawl_progress import CrawlProgress
-from weft.cli.crawl_facts import Goal, in_one_line
+from weft.answers.link_outcomes import by_outcome, missed_of
+from weft.cli.crawl_facts import Goal, counted, in_one_line
 from weft.cli.dashboard import LiveView, sparkline
 from weft.clock import ManualClock
 from weft.mgmt.memory import MemoryMgmt
@@ -118,3 +119,58 @@ def test_a_sparkline_is_as_high_as_its_highest_value() -> None:
     assert sparkline([0.0, 1.0, 2.0, 4.0]) == "▁▃▅█"
     assert sparkline([0.0, 0.0]) == ""
     assert len(sparkline([1.0] * 100)) == 30
+
+
+@pytest.fixture
+def quiet(progress: CrawlProgress, monkeypatch: pytest.MonkeyPatch) -> CrawlProgress:
+    """A crawl that is over at once when nothing is left to do."""
+    monkeypatch.setattr(crawl_progress, "_QUIET", -1.0)
+    return progress
+
+
+def test_a_crawl_waits_for_pages_that_are_fetched_again(quiet: CrawlProgress) -> None:
+    write_status(quiet.home, "index", {**FACTS, "retrying": 3})
+    quiet.look()
+    assert not quiet.is_over
+    assert "again 3 refused for haste, fetched again soon" in in_one_line(quiet, Goal())
+    write_status(quiet.home, "index", {**FACTS, "retrying": 0})
+    quiet.look()
+    assert quiet.is_over
+
+
+def test_a_crawl_does_not_wait_for_a_host_that_rests_for_too_long(quiet: CrawlProgress) -> None:
+    write_status(quiet.home, "index", FACTS)
+    quiet.mgmt.add([NewLink("com.a", "https://a.com/", "a.com"), NewLink("com.b", "https://b.com/", "b.com")])
+    quiet.mgmt.defer({"a.com": 3_600_000, "b.com": 60_000})  # type: ignore[attr-defined]
+    quiet.look()
+    assert not quiet.is_over, "b.com rests for a minute"
+    assert "waits a.com rests for 60 min, 1 links wait" in in_one_line(quiet, Goal())
+    quiet.mgmt.defer({"b.com": 3_600_000})  # type: ignore[attr-defined]
+    quiet.look()
+    assert quiet.is_over
+    assert quiet.left_behind().links == 2
+
+
+def test_what_is_left_is_the_work_and_not_the_time_limit(progress: CrawlProgress) -> None:
+    write_status(progress.home, "index", FACTS)
+    progress.mgmt.add([NewLink(f"com.a/{n}", f"https://a.com/{n}", "a.com") for n in range(500)])
+    progress.look()
+    line = in_one_line(progress, Goal(seconds=40))
+    assert "left 500 links known now, none fetched lately" in line
+    assert "stops in 40 s (--seconds)" in line
+    progress._samples.appendleft((progress._samples[-1][0] - 10, 0, 30))
+    assert "left about 50 s for the 500 links known now" in in_one_line(progress, Goal())
+    assert "left about 10 s for the 500 links known now" in in_one_line(progress, Goal(pages=240))
+
+
+def test_links_are_counted_by_what_became_of_them() -> None:
+    links = {"pending": 1, "crawling": 2, "crawled": 10, "error": 6}
+    found = by_outcome(links, {"404": 3, "500": 1}, {"robots": 4, "network": 2})
+    assert counted(found) == (
+        "1 waiting, 2 being fetched, 6 crawled, 3 answered 404, 1 answered 500, 2 failed, 4 not allowed"
+    )
+    assert missed_of({"404": 3, "500": 1, "429": 5, "503": 2}, {"robots": 4, "network": 2, "tls": 1}) == {
+        "429": 5,
+        "503": 2,
+        "network": 2,
+    }

@@ -113,7 +113,9 @@ class FetchError(StrEnum):
     @property
     def is_temporary(self) -> bool:
         """Whether the same fetch may well succeed later, although nobody changes any setting."""
-        return self in _TEMPORARY
+        # A server that is down is up again sooner or later; its certificate stays as it is.
+        is_servers = self.fault is Fault.SERVER and self.first_wait < _DAY
+        return is_servers or self in _TEMPORARY
 
     @property
     def is_refusal(self) -> bool:
@@ -123,9 +125,6 @@ class FetchError(StrEnum):
 
 _TEMPORARY = frozenset(
     {
-        FetchError.NETWORK,
-        FetchError.TIMEOUT,
-        FetchError.BUSY,
         FetchError.DNS,
         FetchError.WRONG_ADDRESS,
         FetchError.NO_SOCKET,
