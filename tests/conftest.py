@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support.mgmt_engines import engine, mgmt, postgres_server, postgres_url  # noqa: F401 - fixtures
+from support.nginx_program import nginx_program  # noqa: F401 - a fixture
 
 # Programs that tests start import `support` too.
 os.environ["PYTHONPATH"] = str(Path(__file__).parent)

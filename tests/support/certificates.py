@@ -30,7 +30,13 @@ class Authority:
         self.file.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
 
     def server(self, *names: str, days: int = 2) -> ssl.SSLContext:
-        """A server's context for these names; a negative number of days makes a certificate that has expired."""
+        """A server's context for these names."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate(*names, days=days))
+        return context
+
+    def certificate(self, *names: str, days: int = 2) -> Path:
+        """A file with a certificate for these names and its key; with a negative number of days it has expired."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
         alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
@@ -42,9 +48,7 @@ class Authority:
                 serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
             )
         )
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(file)
-        return context
+        return file
 
     def _builder(self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, days: int) -> x509.CertificateBuilder:
         now = datetime.datetime.now(datetime.UTC)
