@@ -144,7 +144,7 @@ def test_a_crawl_does_not_wait_for_a_host_that_rests_for_too_long(quiet: CrawlPr
     quiet.mgmt.defer({"a.com": 3_600_000, "b.com": 60_000})  # type: ignore[attr-defined]
     quiet.look()
     assert not quiet.is_over, "b.com rests for a minute"
-    assert "waits a.com rests for 60 min, 1 links wait" in in_one_line(quiet, Goal())
+    assert "waits a.com rests for 60 min, with 1 link waiting" in in_one_line(quiet, Goal())
     quiet.mgmt.defer({"b.com": 3_600_000})  # type: ignore[attr-defined]
     quiet.look()
     assert quiet.is_over

@@ -157,7 +157,7 @@ def test_it_settles_near_the_rate_that_a_token_bucket_allows(tmp_path: Path, ret
 def test_it_settles_near_the_limit_of_a_real_nginx(tmp_path: Path, nginx_program: Path) -> None:
     pages = {f"/{number}.html": f"<title>{number}</title><p>page {number}" for number in range(320)}
     pages["/"] = "".join(f'<a href="/{number}.html">{number}</a>' for number in range(320))
-    site = NginxSite("limited.test", pages=pages, rate=5)
+    site = NginxSite("limited.test", pages=pages, rate=5, burst=1)
     with running_nginx(nginx_program, tmp_path / "nginx", site) as nginx:
         home = tmp_path / "home"
         home.mkdir(mode=0o700)

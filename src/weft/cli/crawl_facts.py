@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from weft.answers.link_outcomes import by_outcome, failures_of, refusals_of
+from weft.cli.tables import amount
 
 if TYPE_CHECKING:
     from weft.answers.crawl_progress import CrawlProgress
@@ -38,7 +39,7 @@ class Goal:
         spans = [links / progress.result_rate] if progress.result_rate > 0 else []
         if self.pages is not None and progress.rate > 0:
             spans.append(max(0, self.pages - progress.total("pages")) / progress.rate)
-        known = f"{links:,} links known now"
+        known = f"{amount(links, 'link')} known now"
         return f"about {duration(min(spans))} for the {known}" if spans else f"{known}, none fetched lately"
 
     def stops_in(self, progress: CrawlProgress) -> str:
@@ -110,7 +111,7 @@ def _waits(progress: CrawlProgress) -> list[Fact]:
 
 
 def resting_sentence(host: RestingHost) -> str:
-    return f"{host.web_host} rests for {duration(host.wait / 1000)}, {host.pending:,} links wait"
+    return f"{host.web_host} rests for {duration(host.wait / 1000)}, with {amount(host.pending, 'link')} waiting"
 
 
 def counted(numbers: Mapping[str, int]) -> str:
