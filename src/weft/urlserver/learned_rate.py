@@ -35,9 +35,12 @@ class LearnedRate:
         full = max(1, int(settings.req_host_per_sec * 1000))
         return cls(full, min(full, max(1, int(1000 / max(settings.crawl_delay_max, 1)))), lag)
 
-    @property
-    def step(self) -> int:
-        return max(1, self.full // _STEPS)
+    def full_of(self, host: Host) -> int:
+        """The rate that this host may be asked at most."""
+        return self.full
+
+    def step_of(self, host: Host) -> int:
+        return max(1, self.full_of(host) // _STEPS)
 
     def remember(self, host: Host, rate: int) -> None:
         """What an earlier URL server learned."""
@@ -47,8 +50,8 @@ class LearnedRate:
         """The host asked us to slow down; False: that request was sent before we last did."""
         if host.slowed_at and sent_at <= host.slowed_at:
             return False
-        rate = host.rate or self.full
-        is_where_it_was = abs(rate - host.refused_rate) <= 2 * self.step
+        rate = host.rate or self.full_of(host)
+        is_where_it_was = abs(rate - host.refused_rate) <= 2 * self.step_of(host)
         host.steady = min(host.steady + 1, _MOST_CAREFUL) if is_where_it_was else 0
         host.refused_rate, host.slowed_at = rate, now
         self._set(host, max(self.least, rate // 2))
@@ -59,15 +62,15 @@ class LearnedRate:
         host.clean += 1
         if not host.rate or host.clean < self._needed(host):
             return False
-        self._set(host, host.rate + self.step)
+        self._set(host, host.rate + self.step_of(host))
         return True
 
     def _needed(self, host: Host) -> int:
         """Clean answers before the next step; more before one that leads to where the host refused."""
-        is_below = host.rate < host.refused_rate <= host.rate + 2 * self.step
+        is_below = host.rate < host.refused_rate <= host.rate + 2 * self.step_of(host)
         return CLEAN * _CAREFUL << host.steady if is_below else CLEAN
 
     def _set(self, host: Host, rate: int) -> None:
         host.clean = 0
-        host.rate = rate if rate < self.full else 0
+        host.rate = rate if rate < self.full_of(host) else 0
         host.gap = ceil(1_000_000 / host.rate) + self.lag if host.rate else 0
