@@ -6,17 +6,21 @@ import io
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from weft.answers import crawl_progress
 from weft.answers.crawl_progress import CrawlProgress
+from weft.answers.crawl_summary import FINISHED, CrawlSummary
+from weft.answers.disk import Disk
 from weft.answers.link_outcomes import by_outcome, missed_of
 from weft.cli.crawl_facts import Goal, counted, in_one_line
+from weft.cli.crawl_summary import summary_lines
 from weft.cli.dashboard import LiveView, sparkline
 from weft.clock import ManualClock
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import NewLink
+from weft.mgmt.values import NewLink, RestingHost, RestingHosts
 from weft.roles.status_file import last_status, read_status, write_status
 
 FACTS = {
@@ -174,3 +178,56 @@ def test_links_are_counted_by_what_became_of_them() -> None:
         "503": 2,
         "network": 2,
     }
+
+
+NOTHING = CrawlSummary(
+    reason=FINISHED,
+    pages=5,
+    seconds=1.0,
+    discovered=5,
+    links={"crawled": 5},
+    statuses={},
+    errors={},
+    refused={},
+    missed={},
+    left_behind=RestingHosts(0, []),
+    failed_chunks=0,
+    freshness=None,
+    disk=Disk(10**9, 0),
+    was_full=False,
+    seeds=[],
+    more_seeds=0,
+    has_no_page=False,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_complete", "said"),
+    [
+        ({}, True, "Crawl finished: 5 pages"),
+        ({"missed": {"429": 138}}, False, "138 pages could not be had: 429."),
+        ({"missed": {"429": 138, "network": 1}}, False, "139 pages could not be had: 138 x 429, 1 x network."),
+        (
+            {"missed": {"429": 138}, "reason": "stopped after 5 pages"},
+            True,
+            "138 pages could not be had: 429.",
+        ),
+        (
+            {"left_behind": RestingHosts(9, [RestingHost("a.com", 7, 3_480_000)])},
+            False,
+            "Left for a later crawl: a.com rests for 58 min, with 7 links waiting.",
+        ),
+        ({"has_no_page": True, "pages": 0}, False, "None of the seeds gave a page."),
+        (
+            {"was_full": True, "reason": "stopped after 9 s"},
+            False,
+            "The disk was full, so pages are missing",
+        ),
+    ],
+)
+def test_the_summary_tells_what_is_missing_and_whether_that_matters(
+    changes: dict[str, object], is_complete: bool, said: str
+) -> None:
+    summary = msgspec.structs.replace(NOTHING, **changes)
+    assert summary.is_complete is is_complete
+    assert said in "\n".join(summary_lines(summary, None))

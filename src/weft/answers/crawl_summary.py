@@ -66,8 +66,9 @@ class CrawlSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was had that could be had."""
-        return not (self.missed or self.left_behind.links or self.has_no_page or self.was_full)
+        """Whether everything was had that was wanted: whoever sets a limit does not want every page."""
+        is_short = self.reason == FINISHED and (self.missed or self.left_behind.links)
+        return not (is_short or self.has_no_page or self.was_full)
 
 
 def crawl_summary(
