@@ -6,16 +6,21 @@ import io
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from weft.answers import crawl_progress
 from weft.answers.crawl_progress import CrawlProgress
-from weft.cli.crawl_facts import Goal, in_one_line
+from weft.answers.crawl_summary import FINISHED, CrawlSummary
+from weft.answers.disk import Disk
+from weft.answers.link_outcomes import by_outcome, missed_of
+from weft.cli.crawl_facts import Goal, counted, in_one_line
+from weft.cli.crawl_summary import summary_lines
 from weft.cli.dashboard import LiveView, sparkline
 from weft.clock import ManualClock
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import NewLink
+from weft.mgmt.values import NewLink, RestingHost, RestingHosts
 from weft.roles.status_file import last_status, read_status, write_status
 
 FACTS = {
@@ -95,7 +100,7 @@ def test_a_pipe_gets_one_line_with_everything(progress: CrawlProgress) -> None:
         "spider s:1: away",
         "fresh 1.2 s from fetch to answer, p99 3.0 s",
         "fetching waits until there are",
-        "left about 17 min",
+        "stops in 17 min (--seconds)",
     ):
         assert part in line
     assert "\n" not in line
@@ -118,3 +123,111 @@ def test_a_sparkline_is_as_high_as_its_highest_value() -> None:
     assert sparkline([0.0, 1.0, 2.0, 4.0]) == "▁▃▅█"
     assert sparkline([0.0, 0.0]) == ""
     assert len(sparkline([1.0] * 100)) == 30
+
+
+@pytest.fixture
+def quiet(progress: CrawlProgress, monkeypatch: pytest.MonkeyPatch) -> CrawlProgress:
+    """A crawl that is over at once when nothing is left to do."""
+    monkeypatch.setattr(crawl_progress, "_QUIET", -1.0)
+    return progress
+
+
+def test_a_crawl_waits_for_pages_that_are_fetched_again(quiet: CrawlProgress) -> None:
+    write_status(quiet.home, "index", {**FACTS, "retrying": 3})
+    quiet.look()
+    assert not quiet.is_over
+    assert "again 3 refused for haste, fetched again soon" in in_one_line(quiet, Goal())
+    write_status(quiet.home, "index", {**FACTS, "retrying": 0})
+    quiet.look()
+    assert quiet.is_over
+
+
+def test_a_crawl_does_not_wait_for_a_host_that_rests_for_too_long(quiet: CrawlProgress) -> None:
+    write_status(quiet.home, "index", FACTS)
+    quiet.mgmt.add([NewLink("com.a", "https://a.com/", "a.com"), NewLink("com.b", "https://b.com/", "b.com")])
+    quiet.mgmt.defer({"a.com": 3_600_000, "b.com": 60_000})  # type: ignore[attr-defined]
+    quiet.look()
+    assert not quiet.is_over, "b.com rests for a minute"
+    assert "waits a.com rests for 60 min, with 1 link waiting" in in_one_line(quiet, Goal())
+    quiet.mgmt.defer({"b.com": 3_600_000})  # type: ignore[attr-defined]
+    quiet.look()
+    assert quiet.is_over
+    assert quiet.left_behind().links == 2
+
+
+def test_what_is_left_is_the_work_and_not_the_time_limit(progress: CrawlProgress) -> None:
+    write_status(progress.home, "index", FACTS)
+    progress.mgmt.add([NewLink(f"com.a/{n}", f"https://a.com/{n}", "a.com") for n in range(500)])
+    progress.look()
+    line = in_one_line(progress, Goal(seconds=40))
+    assert "left 500 links known now, none fetched lately" in line
+    assert "stops in 40 s (--seconds)" in line
+    progress._samples.appendleft((progress._samples[-1][0] - 10, 0, 30))
+    assert "left about 50 s for the 500 links known now" in in_one_line(progress, Goal())
+    assert "left about 10 s for the 500 links known now" in in_one_line(progress, Goal(pages=240))
+
+
+def test_links_are_counted_by_what_became_of_them() -> None:
+    links = {"pending": 1, "crawling": 2, "crawled": 10, "error": 6}
+    found = by_outcome(links, {"404": 3, "500": 1}, {"robots": 4, "network": 2})
+    assert counted(found) == (
+        "1 waiting, 2 being fetched, 6 crawled, 3 answered 404, 1 answered 500, 2 failed, 4 not allowed"
+    )
+    assert missed_of({"404": 3, "500": 1, "429": 5, "503": 2}, {"robots": 4, "network": 2, "tls": 1}) == {
+        "429": 5,
+        "503": 2,
+        "network": 2,
+    }
+
+
+NOTHING = CrawlSummary(
+    reason=FINISHED,
+    pages=5,
+    seconds=1.0,
+    discovered=5,
+    links={"crawled": 5},
+    statuses={},
+    errors={},
+    refused={},
+    missed={},
+    left_behind=RestingHosts(0, []),
+    failed_chunks=0,
+    freshness=None,
+    disk=Disk(10**9, 0),
+    was_full=False,
+    seeds=[],
+    more_seeds=0,
+    has_no_page=False,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_complete", "said"),
+    [
+        ({}, True, "Crawl finished: 5 pages"),
+        ({"missed": {"429": 138}}, False, "138 pages could not be had: 429."),
+        ({"missed": {"429": 138, "network": 1}}, False, "139 pages could not be had: 138 x 429, 1 x network."),
+        (
+            {"missed": {"429": 138}, "reason": "stopped after 5 pages"},
+            True,
+            "138 pages could not be had: 429.",
+        ),
+        (
+            {"left_behind": RestingHosts(9, [RestingHost("a.com", 7, 3_480_000)])},
+            False,
+            "Left for a later crawl: a.com rests for 58 min, with 7 links waiting.",
+        ),
+        ({"has_no_page": True, "pages": 0}, False, "None of the seeds gave a page."),
+        (
+            {"was_full": True, "reason": "stopped after 9 s"},
+            False,
+            "The disk was full, so pages are missing",
+        ),
+    ],
+)
+def test_the_summary_tells_what_is_missing_and_whether_that_matters(
+    changes: dict[str, object], is_complete: bool, said: str
+) -> None:
+    summary = msgspec.structs.replace(NOTHING, **changes)
+    assert summary.is_complete is is_complete
+    assert said in "\n".join(summary_lines(summary, None))

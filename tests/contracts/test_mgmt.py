@@ -24,6 +24,8 @@ from weft.mgmt.values import (
     NodeState,
     NodeType,
     Reopen,
+    RestingHost,
+    RestingHosts,
     Result,
     Robots,
     WarcPosition,
@@ -185,6 +187,40 @@ def test_nobody_makes_us_wait_for_more_than_a_day(engine: Engine, mgmt: Mgmt, cr
     engine.clock.advance(86_400)
     crawler = mgmt.register(NodeType.CRAWLER, crawler.address)
     assert claimed(mgmt, crawler).links
+
+
+def test_hosts_that_rest_for_long_are_told_with_what_waits_for_them(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a"), link("b"), link("b", 1), link("c")])
+    mgmt.defer({"a": 60_000, "b": 61_000, "c": 5000, "nothing waits": 99_000})
+    assert mgmt.resting_hosts(5000) == RestingHosts(3, [RestingHost("b", 2, 61_000), RestingHost("a", 1, 60_000)])
+    assert mgmt.resting_hosts(5000, most=1) == RestingHosts(3, [RestingHost("b", 2, 61_000)])
+    engine.clock.advance(55)
+    assert mgmt.resting_hosts(5000) == RestingHosts(2, [RestingHost("b", 2, 6000)])
+    assert mgmt.resting_hosts(6000) == RestingHosts(0, [])
+
+
+def test_a_learned_rate_is_kept_whatever_else_happens_to_the_host(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.save_rates({"a": 2500, "unknown": 100})
+    mgmt.add([link("a")])
+    mgmt.defer({"a": 1000})
+    engine.clock.advance(1)
+    mgmt.report([archived(one) for one in claimed(mgmt, crawler).links])
+    assert mgmt.rates(["a", "b", "unknown"]) == {"a": 2500, "unknown": 100}
+    mgmt.save_rates({"a": 0, "unknown": 200})
+    assert mgmt.rates(["a", "unknown"]) == {"unknown": 200}
+    assert [row["rate"] for row in mgmt.table("pending_host")] == [0, 200]
+
+
+def test_error_statuses_are_counted_while_they_are_the_last_word(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    mgmt.add(links(3))
+    statuses = iter((200, 404, 429))
+    mgmt.report([archived(one, status=next(statuses)) for one in claimed(mgmt, crawler).links])
+    assert mgmt.counts().statuses == {"404": 1, "429": 1}
+    (taken,) = mgmt.take_crawled(builder)
+    mgmt.built(builder, taken.id, taken.attempt)
+    refused = next(one for one in taken.links if one.result.status == 429)
+    mgmt.reopen([Reopen(uri=refused.uri, url=refused.url, web_host="h2", after=9)])
+    assert mgmt.counts().statuses == {"404": 1}
 
 
 def test_details_tell_what_a_fetch_needs(mgmt: Mgmt, crawler: Lease) -> None:

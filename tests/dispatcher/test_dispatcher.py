@@ -376,3 +376,67 @@ def test_after_any_history_every_cell_is_what_the_records_say(steps: list[tuple[
 def test_a_record_survives_its_encoding() -> None:
     record = LinkRecord(url="https://a.com/", phase=LinkPhase.DUE, due=5, fingerprint=2**64 - 1)
     assert decode_record(msgspec.msgpack.encode(record)) == record
+
+
+def refuse(crawl: Crawl, url: str, retry_after: int = 0) -> None:
+    crawl.finish(url, FetchKind.FAILED, error="busy", retry_after=retry_after)
+    crawl.check()
+
+
+def test_a_page_refused_for_haste_is_due_when_its_server_allows_and_put_off_after_five_tries() -> None:
+    crawl, url = Crawl(), "https://a.com/1"
+    crawl.discover(found(url))
+    crawl.step()
+    for _ in range(4):
+        refuse(crawl, url, retry_after=3000)
+        assert crawl.dispatcher.retrying() == 1
+        crawl.clock.advance(2.9)
+        assert crawl.step() == 0
+        crawl.clock.advance(0.1)
+        assert crawl.step() == 1
+        assert crawl.dispatcher.retrying() == 0, "it is under way"
+    refuse(crawl, url, retry_after=3000)
+    assert crawl.dispatcher.retrying() == 0
+    (record,) = crawl.records().values()
+    assert record.due - record.fetched == 3_600_000
+    crawl.clock.advance(3600)
+    assert crawl.step() == 1
+    refuse(crawl, url)
+    assert crawl.dispatcher.retrying() == 1, "another crawl tries five times again"
+
+
+def test_a_page_is_not_waited_for_if_its_server_asks_for_too_much_patience() -> None:
+    crawl, url = Crawl(), "https://a.com/1"
+    crawl.discover(found(url))
+    crawl.step()
+    refuse(crawl, url, retry_after=7_200_000)
+    assert crawl.dispatcher.retrying() == 0
+    (record,) = crawl.records().values()
+    assert record.due - record.fetched == 7_200_000
+    assert not record.retry_soon
+
+
+def test_what_became_of_a_refused_page_ends_its_retries() -> None:
+    for ending in (FetchKind.PAGE, FetchKind.GONE, FetchKind.SAME):
+        crawl, url = Crawl(), "https://a.com/1"
+        crawl.discover(found(url))
+        crawl.step()
+        refuse(crawl, url)
+        crawl.clock.advance(1)
+        crawl.step()
+        crawl.finish(url, ending)
+        crawl.check()
+        assert not next(iter(crawl.records().values())).retry_soon
+        assert crawl.dispatcher.retrying() == 0
+
+
+def test_refused_pages_are_fetched_again_even_if_no_page_is_ever_fetched_twice() -> None:
+    crawl = Crawl(replace(SETTINGS, refresh_percentage=0))
+    crawl.discover(*(found(f"https://a.com/{n}") for n in range(4)))
+    crawl.step()
+    for n in range(3):
+        crawl.finish(f"https://a.com/{n}")
+    refuse(crawl, "https://a.com/3")
+    crawl.clock.advance(SETTINGS.refresh_first)
+    assert crawl.step() == 1
+    assert crawl.places()["https://a.com/3"] == "given"

@@ -125,7 +125,10 @@ def _run(statement: str, tx: Transaction) -> object:
 
 
 def rows(mgmt: SqlMgmt) -> dict[str, object]:
-    return {relation: mgmt.table(relation) for relation in RELATIONS} | {"nodes": mgmt._database.read(_nodes)}
+    shown = {relation: mgmt.table(relation) for relation in RELATIONS if relation != "pending_host"}
+    columns = OLD_COLUMNS["pending_host"]
+    waiting = mgmt._database.read(lambda tx: tx.rows(f"SELECT {columns} FROM pending_host ORDER BY web_host"))
+    return shown | {"nodes": mgmt._database.read(_nodes), "pending_host": waiting}
 
 
 def _nodes(tx: Transaction) -> object:
@@ -145,7 +148,7 @@ def test_a_control_plane_of_0_1_0_is_migrated_and_keeps_every_row(place: Place, 
         old._database.write(lambda tx: tx.run(ANOTHER_TYPE))
     old.close()
     new = place.open()
-    assert versions(new) == [1, 2, 3]
+    assert versions(new) == [1, 2, 3, 4]
     assert rows(new) == before
     audit(new)
     lease = new.register(NodeType.INDEX_SERVER, "10.10.127.105:5000", row=2)

@@ -42,6 +42,8 @@ URLSERVER_CALLS = [
     "refuse",
     "release",
     "defer",
+    "save_rates",
+    "rates",
     "seal_finished",
     "open_robots",
     "save_robots",

@@ -59,6 +59,7 @@ def sets(*ports: int) -> list[str]:
         f"static_hosts={{{hosts}}}",
         "req_host_per_sec=20.0",
         "req_ip_per_sec=100.0",
+        "backoff_first=0.5",
     )
     return [part for text in wanted for part in ("--set", f"urlserver.{text}")]
 

@@ -27,6 +27,8 @@ CALLS = [
     "refuse",
     "release",
     "defer",
+    "save_rates",
+    "rates",
     "seal_finished",
     "open_robots",
     "save_robots",

@@ -43,6 +43,10 @@ RULES = {
         SELECT number FROM slot JOIN host ON host."index" = slot.node WHERE host.state = 'offline'""",
 }
 
+STATUSES = """
+SELECT 'status:' || status, count(*) FROM link
+WHERE kind = 'page' AND state = 'crawled' AND status >= 400 GROUP BY status"""
+
 
 def audit(mgmt: SqlMgmt) -> None:
     mgmt._database.read(_audit)
@@ -55,6 +59,7 @@ def _audit(tx: Transaction) -> None:
     states |= dict(
         tx.rows("SELECT 'error:' || error, count(*) FROM link WHERE kind = 'page' AND state = 'error' GROUP BY error")
     )
+    states |= dict(tx.rows(STATUSES))
     states |= dict(
         tx.rows("SELECT 'chunk:built', count(*) FROM index_builder WHERE ib_task = 'built' HAVING count(*) > 0")
     )

@@ -149,6 +149,15 @@ class Machine(RuleBasedStateMachine):
     def defer(self, host: str, seconds: int) -> None:
         self.all(lambda mgmt: mgmt.defer({host: seconds * 1000}))
 
+    @rule(host=st.sampled_from(HOSTS), rate=st.integers(0, 3))
+    def save_rates(self, host: str, rate: int) -> None:
+        self.all(lambda mgmt: mgmt.save_rates({host: rate}))
+        self.all(lambda mgmt: mgmt.rates(HOSTS))
+
+    @rule(seconds=st.integers(-1, 20))
+    def resting_hosts(self, seconds: int) -> None:
+        self.all(lambda mgmt: mgmt.resting_hosts(seconds * 1000, 2))
+
     @rule(n=some)
     def seal_finished(self, n: int) -> None:
         self.all(lambda mgmt: mgmt.seal_finished(self.lease(n)))

@@ -217,7 +217,7 @@ def test_a_retry_after_of_years_is_a_day():
     assert web.requests.defer == {"a.com": web.now + 86_400_000}
 
 
-@pytest.mark.parametrize("outcome", [{"error": "network"}, {"error": "timeout"}, {"error": "tls"}, {"status": 503}])
+@pytest.mark.parametrize("outcome", [{"error": "network"}, {"error": "timeout"}, {"error": "tls"}, {"status": 502}])
 def test_a_failing_host_is_left_alone_twice_as_long_each_time(outcome):
     web = Driven(backoff_first=4, slot_patience=1000, host_failures=100)
     web.host("a.com", pages=9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from support.frontier_driving import FREE, Driven, known, link
 from weft.urlserver.mgmt_messages import RobotsAnswer
+from weft.urlserver.origin_robots import MOST_HASTY
 
 RULES = known("User-agent: *\nDisallow: /private")
 
@@ -171,3 +172,21 @@ def test_while_another_url_server_fetches_it_links_are_given_back():
     web.learn(robots_busy=["https://a.com"])
     assert web.requests.release == [1, 2]
     assert web.requests.defer["a.com"] > web.now
+
+
+def test_a_robots_txt_that_is_refused_for_haste_is_fetched_again_before_any_page():
+    web = Driven(slot_patience=100, req_host_per_sec=100)
+    web.host("a.com", pages=1, robots=None)
+    web.after(1)
+    fetch = begin(web)
+    for _ in range(MOST_HASTY - 1):
+        web.done(fetch, status=429, retry_after=3000)
+        requests = web.requests.take()
+        assert requests.settle_robots == {}
+        assert requests.open_robots == {"https://a.com": "https://a.com/robots.txt"}
+        web.learn(robots_opened={"https://a.com": link(9, "https://a.com/robots.txt")})
+        assert web.after(2.999) == []
+        (fetch,) = web.after(0.001)
+        assert fetch.url == "https://a.com/robots.txt"
+    web.done(fetch, status=429, retry_after=3000)
+    assert web.requests.take().settle_robots == {"https://a.com": RobotsAnswer(429, 3000)}

@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from weft.answers.disk import Disk, look_at_disk
+from weft.config.sections import DispatcherSettings
 from weft.mgmt.api import OperatorCalls
-from weft.mgmt.values import Counts
+from weft.mgmt.values import Counts, RestingHosts
 from weft.roles.status_file import last_status, read_status
 
 _QUIET: Final = 2.5
 """Seconds without any work anywhere, after which a crawl has come to its end."""
 _LATELY: Final = 10.0
+_NOTICED: Final = 2000
+"""Milliseconds that a host must rest before people are told."""
+_LISTED: Final = 3
 _SUMMED: Final = ("pages", "links", "discovered", "results")
 
 
@@ -27,11 +31,17 @@ class CrawlProgress:
     home: Path
     archive: Path
     least_free: int
+    patience: float = field(default_factory=lambda: DispatcherSettings().retry_patience)
+    """Seconds: a crawl does not wait for hosts that rest for longer."""
     began: float = field(default_factory=time.monotonic)
     counts: Counts | None = None
     index: dict[str, Any] = field(default_factory=dict)
     urlserver: dict[str, Any] = field(default_factory=dict)
     disk: Disk = field(init=False)
+    was_full: bool = False
+    """Whether the disk was full at any look: what could not be written makes room again, and fails again."""
+    resting: RestingHosts = field(default_factory=lambda: RestingHosts(0, []))
+    """Hosts that asked for patience or failed."""
     rates: deque[float] = field(default_factory=lambda: deque(maxlen=60))
     """Pages a second at each look."""
     _done: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -39,7 +49,8 @@ class CrawlProgress:
     _before: dict[str, Any] | None = None
     """What an index process told before this crawl began."""
     _quiet_since: float | None = None
-    _samples: deque[tuple[float, int]] = field(default_factory=deque)
+    _samples: deque[tuple[float, int, int]] = field(default_factory=deque)
+    """(moment, pages, results)"""
 
     def __post_init__(self) -> None:
         self._before = last_status(self.home, "index")
@@ -48,12 +59,14 @@ class CrawlProgress:
     def look(self) -> None:
         self.counts = self.mgmt.counts()
         self.disk = look_at_disk(self.archive, self.least_free)
+        self.was_full |= self.disk.is_full
         self.urlserver = read_status(self.home, "urlserver") or {}
         facts = last_status(self.home, "index")
         if facts is not None and facts != self._before:
             self.index = self._done[facts["pid"]] = facts
         now = time.monotonic()
-        self._samples.append((now, self.total("pages")))
+        self.resting = self.mgmt.resting_hosts(_NOTICED, _LISTED)
+        self._samples.append((now, self.total("pages"), self.total("results")))
         while now - self._samples[0][0] > _LATELY:
             self._samples.popleft()
         self.rates.append(self.rate)
@@ -63,9 +76,20 @@ class CrawlProgress:
         facts = read_status(self.home, "index")
         if facts is None or self.counts is None or not facts.get("idle"):
             return False
-        return not self.waiting and not any(
+        if facts.get("retrying") or any(
             self.counts.chunks.get(task, 0) for task in ("crawling", "crawled", "building")
-        )
+        ):
+            return False
+        return not self.waiting or self.waiting == self.left_behind().links
+
+    def left_behind(self) -> RestingHosts:
+        """Hosts that this crawl does not wait for, and how many links wait for them."""
+        return self.mgmt.resting_hosts(int(self.patience * 1000))
+
+    @property
+    def retrying(self) -> int:
+        """Pages that were refused for haste and are fetched again in this crawl."""
+        return int(self.index.get("retrying") or 0)
 
     @property
     def waiting(self) -> int:
@@ -97,7 +121,15 @@ class CrawlProgress:
     @property
     def rate(self) -> float:
         """Pages a second, lately."""
+        return self._lately(1)
+
+    @property
+    def result_rate(self) -> float:
+        """Links a second that got an outcome, lately."""
+        return self._lately(2)
+
+    def _lately(self, column: int) -> float:
         if not self._samples:
             return 0.0
-        (first, before), (last, now) = self._samples[0], self._samples[-1]
-        return (now - before) / (last - first) if last > first else 0.0
+        first, last = self._samples[0], self._samples[-1]
+        return (last[column] - first[column]) / (last[0] - first[0]) if last[0] > first[0] else 0.0

@@ -5,6 +5,10 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+_FULL: Final = 1 << 20
+"""With fewer bytes than this, somebody's next write fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +18,17 @@ class Disk:
     """`spider.min_free`"""
 
     @property
+    def is_full(self) -> bool:
+        """Whether nothing can be written, whatever the setting says."""
+        return self.free < _FULL
+
+    @property
     def is_low(self) -> bool:
-        return self.free < self.least
+        return self.is_full or self.free < self.least
 
     def __str__(self) -> str:
+        if self.is_full:
+            return f"{size(self.free)} free, nothing can be fetched or indexed until there is room"
         if self.is_low:
             return f"{size(self.free)} free, fetching waits until there are {size(self.least)} (spider.min_free)"
         return f"{size(self.free)} free"

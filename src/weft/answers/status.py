@@ -55,6 +55,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """By task."""
     errors: dict[str, int]
     """Links in error, by class."""
+    statuses: dict[str, int]
+    """Links that are crawled, where the answer was an error status."""
     refused: dict[str, int]
     """Links that are not crawled, by kind of refusal."""
     oldest_lease: int | None
@@ -82,6 +84,7 @@ def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
         links=counts.links,
         chunks=counts.chunks,
         errors=counts.errors,
+        statuses=counts.statuses,
         refused=index.get("refused", {}),
         oldest_lease=counts.oldest_lease,
         clock_jump=counts.clock_jump,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +21,9 @@ from weft.errors import UsageError
 
 if TYPE_CHECKING:
     from weft.answers.crawl_progress import CrawlProgress
+    from weft.answers.crawl_summary import CrawlSummary
     from weft.cli.dashboard import CrawlView
+    from weft.model.url import UrlRules
     from weft.process_lock import ProcessLock
     from weft.supervisor.role_process import RoleCommand
 
@@ -91,8 +93,8 @@ def crawl(
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
         _prepare(invocation, urls, scope, settings, is_unbounded=is_explicit and scope != "path")
         roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers, again)
-        reason = _run(invocation, lock, roles, Goal(pages, seconds), is_endless=False, as_json=as_json)
-    context.exit(130 if reason == "interrupted" else 0)
+        summary = _run(invocation, lock, roles, Goal(pages, seconds), urls, as_json=as_json)
+    context.exit(130 if summary.reason == "interrupted" else 0 if summary.is_complete else 1)
 
 
 @command("up")
@@ -107,7 +109,7 @@ def up(invocation: Invocation, spiders: int) -> None:
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
         _prepare(invocation)
         roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers)
-        _run(invocation, lock, roles, Goal(), is_endless=True)
+        _run(invocation, lock, roles, Goal(is_endless=True))
 
 
 @contextmanager
@@ -195,10 +197,10 @@ def _run(
     lock: ProcessLock,
     roles: list[RoleCommand],
     goal: Goal,
+    urls: tuple[str, ...] = (),
     *,
-    is_endless: bool,
     as_json: bool = False,
-) -> str:
+) -> CrawlSummary:
     from weft.answers.crawl_progress import CrawlProgress
     from weft.answers.crawl_summary import crawl_summary
     from weft.cli.crawl_json import say_summary
@@ -209,27 +211,40 @@ def _run(
 
     home, settings = invocation.home.path.resolve(), invocation.load().settings
     with control_plane(invocation) as mgmt:
-        progress = CrawlProgress(mgmt, home, home / settings.spider.warc_dir, settings.spider.min_free)
+        archive, patience = home / settings.spider.warc_dir, settings.dispatcher.retry_patience
+        progress = CrawlProgress(mgmt, home, archive, settings.spider.min_free, patience)
         view = view_for(sys.stdout, progress, goal, as_json=as_json)
-        supervisor = Supervisor(roles, home / "logs", view.say, lock)
-        watch = _Watch(progress, view, goal, is_endless=is_endless)
+        supervisor = Supervisor(roles, home / "logs", view.say, lock, lambda: progress.was_full)
+        watch = _Watch(progress, view, goal)
         with run_token(home), view:
             reason = supervisor.run(watch.is_over, watch.show)
         progress.look()
-        summary = crawl_summary(progress, mgmt, reason, settings.dispatcher)
+        named = _urls_of(rules_of(settings), urls)
+        summary = crawl_summary(progress, mgmt, reason, settings.dispatcher, named)
         if as_json:
             say_summary(summary)
         else:
             say_lines(summary_lines(summary, invocation.home_flag))
-    return reason
+    return summary
+
+
+def _urls_of(rules: UrlRules, typed: tuple[str, ...]) -> list[str]:
+    """The seeds that a person typed, as they are stored; those that are refused are left out."""
+    from weft.model.url import UrlRefused
+
+    found = []
+    for text in typed:
+        with suppress(UrlRefused):
+            found.append(rules.identify_typed(text).url)
+    return found
 
 
 class _Watch:
     """Looks now and then, not at every turn of the supervisor."""
 
-    def __init__(self, progress: CrawlProgress, view: CrawlView, goal: Goal, *, is_endless: bool) -> None:
+    def __init__(self, progress: CrawlProgress, view: CrawlView, goal: Goal) -> None:
         self._progress, self._view, self._goal = progress, view, goal
-        self._is_endless, self._looked, self._was_low = is_endless, 0.0, False
+        self._looked, self._was_low = 0.0, False
 
     def show(self) -> None:
         now = time.monotonic()
@@ -243,14 +258,17 @@ class _Watch:
         disk = self._progress.disk
         if disk.is_low != self._was_low:
             self._was_low = disk.is_low
-            self._view.say(f"the disk is almost full: {disk}" if disk.is_low else f"fetching resumes: {disk}")
+            how = "full" if disk.is_full else "almost full"
+            self._view.say(f"the disk is {how}: {disk}" if disk.is_low else f"fetching resumes: {disk}")
 
     def is_over(self) -> str:
+        from weft.answers.crawl_summary import FINISHED
+
         seconds, pages = self._goal.seconds, self._goal.pages
         if seconds is not None and self._progress.seconds >= seconds:
             return f"stopped after {seconds:g} s (--seconds)"
         if pages is not None and self._progress.total("pages") >= pages:
             return f"stopped after {pages:,} pages (--pages)"
-        if not self._is_endless and self._progress.is_over:
-            return "finished"
+        if not self._goal.is_endless and self._progress.is_over:
+            return FINISHED
         return ""

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from weft.answers.link_outcomes import by_outcome, failures_of, refusals_of
+from weft.cli.tables import amount
+
 if TYPE_CHECKING:
     from weft.answers.crawl_progress import CrawlProgress
-
-
-_STATE_NAMES = {"pending": "waiting", "crawling": "being fetched", "error": "failed"}
+    from weft.mgmt.values import Counts, RestingHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class Goal:
 
     pages: int | None = None
     seconds: float | None = None
+    is_endless: bool = False
+    """Not even then."""
 
     def share_done(self, progress: CrawlProgress) -> float | None:
         shares = []
@@ -28,17 +31,22 @@ class Goal:
             shares.append(progress.seconds / self.seconds)
         return min(1.0, max(shares)) if shares else None
 
-    def time_left(self, progress: CrawlProgress) -> str:
-        known = []
-        if self.seconds is not None:
-            known.append(max(0.0, self.seconds - progress.seconds))
+    def work_left(self, progress: CrawlProgress) -> str:
+        """How much is to be done, and how long that takes at the present rate; limits in time are another matter."""
+        links = progress.waiting + progress.retrying
+        if not links:
+            return ""
+        spans = [links / progress.result_rate] if progress.result_rate > 0 else []
         if self.pages is not None and progress.rate > 0:
-            known.append(max(0, self.pages - progress.total("pages")) / progress.rate)
-        if known:
-            return f"about {duration(min(known))}"
-        if self.pages is None and progress.rate > 0 and progress.waiting:
-            return f"at least {duration(progress.waiting / progress.rate)} for the links known now"
-        return ""
+            spans.append(max(0, self.pages - progress.total("pages")) / progress.rate)
+        known = f"{amount(links, 'link')} known now"
+        return f"about {duration(min(spans))} for the {known}" if spans else f"{known}, none fetched lately"
+
+    def stops_in(self, progress: CrawlProgress) -> str:
+        if self.seconds is None:
+            return ""
+        seconds = self.seconds - progress.seconds
+        return f"in {duration(seconds)} (--seconds)" if seconds > 0 else "now (--seconds), after the running fetches"
 
 
 class Fact(NamedTuple):
@@ -57,26 +65,28 @@ def facts_of(progress: CrawlProgress, goal: Goal) -> list[Fact]:
     ]
     counts = progress.counts
     if counts is not None:
-        facts += [Fact("links", link_counts(counts.links)), Fact("found", _found(progress))]
-        facts += _queues(progress)
+        facts += [
+            Fact("links", counted(by_outcome(counts.links, counts.statuses, counts.errors))),
+            Fact("found", _found(progress, counts)),
+        ]
+        facts += [*_queues(progress), *_waits(progress)]
         facts.append(Fact("chunks", counted(counts.chunks)))
-        if counts.errors:
-            facts.append(Fact("errors", counted(counts.errors)))
+        if failures := failures_of(counts.errors):
+            facts.append(Fact("errors", counted(failures)))
     fresh = progress.index.get("freshness") or {}
     if fresh.get("p50") is not None:
         facts.append(Fact("fresh", f"{fresh['p50']:.1f} s from fetch to answer, p99 {fresh['p99']:.1f} s"))
     facts.append(Fact("disk", str(progress.disk), progress.disk.is_low))
-    if left := goal.time_left(progress):
-        facts.append(Fact("left", left))
-    return facts
+    told = {"left": goal.work_left(progress), "stops": goal.stops_in(progress)}
+    return facts + [Fact(name, text) for name, text in told.items() if text]
 
 
 def in_one_line(progress: CrawlProgress, goal: Goal) -> str:
     return "  ".join(f"{fact.name} {fact.value}" for fact in facts_of(progress, goal))
 
 
-def _found(progress: CrawlProgress) -> str:
-    refused = progress.refused()
+def _found(progress: CrawlProgress, counts: Counts) -> str:
+    refused = {**progress.refused(), **refusals_of(counts.errors)}
     left_out = f"; skipped: {counted(refused)}" if any(refused.values()) else ""
     return f"{progress.total('discovered'):,} links{left_out}"
 
@@ -92,9 +102,16 @@ def _queues(progress: CrawlProgress) -> list[Fact]:
     return [Fact("hosts", line), *(Fact("spider", problem, is_bad=True) for problem in problems)]
 
 
-def link_counts(links: Mapping[str, int]) -> str:
-    """Links by state, in the words that people use for these states."""
-    return counted({_STATE_NAMES.get(state, state): number for state, number in links.items()})
+def _waits(progress: CrawlProgress) -> list[Fact]:
+    """Hosts that asked for patience or failed, and pages that they refused."""
+    facts = [Fact("waits", resting_sentence(host)) for host in progress.resting.hosts]
+    if progress.retrying:
+        facts.append(Fact("again", f"{progress.retrying:,} refused for haste, fetched again soon"))
+    return facts
+
+
+def resting_sentence(host: RestingHost) -> str:
+    return f"{host.web_host} rests for {duration(host.wait / 1000)}, with {amount(host.pending, 'link')} waiting"
 
 
 def counted(numbers: Mapping[str, int]) -> str:

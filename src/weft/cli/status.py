@@ -10,9 +10,10 @@ import click
 import msgspec
 
 from weft.answers.disk import Disk
+from weft.answers.link_outcomes import by_outcome, failures_of, refusals_of
 from weft.answers.objects import moment
 from weft.cli.control import control_plane
-from weft.cli.crawl_facts import counted, link_counts
+from weft.cli.crawl_facts import counted
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.output import say, say_json, say_lines
 from weft.cli.tables import aligned
@@ -55,12 +56,10 @@ def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> No
 def status_lines(found: Status) -> list[str]:
     lines = [
         f"running  {', '.join(found.running) or 'nothing'}",
-        f"links    {link_counts(found.links)}",
+        f"links    {counted(by_outcome(found.links, found.statuses, found.errors))}",
         f"chunks   {counted(found.chunks)}",
     ]
-    lines += [
-        f"{name:9}{counted(some)}" for name, some in (("errors", found.errors), ("skipped", found.refused)) if some
-    ]
+    lines += [f"{name:9}{counted(some)}" for name, some in _failures_and_skipped(found) if some]
     lines += _index_lines(found)
     if found.disk.is_low:
         lines.append(f"disk     {Disk(found.disk.free, found.disk.min_free)}")
@@ -74,6 +73,10 @@ def status_lines(found: Status) -> list[str]:
     if rows:
         lines += ["", *aligned(("node", "type", "state", "health", "holds"), rows)]
     return lines
+
+
+def _failures_and_skipped(found: Status) -> list[tuple[str, dict[str, int]]]:
+    return [("errors", failures_of(found.errors)), ("skipped", {**found.refused, **refusals_of(found.errors)})]
 
 
 def _clock_sentence(jump: ClockJump) -> str:

@@ -298,6 +298,14 @@ class DispatcherSettings:
     refresh_max: float = key(
         30 * 86_400.0, "Longest time between two crawls of a page.", Between(0, 10 * 365 * DAY), "seconds"
     )
+    retry_patience: float = key(
+        120.0,
+        "Longest wait that a server may ask for before a crawl ends without its pages. They are then left for a later "
+        "crawl.",
+        Between(0, DAY),
+        "seconds",
+        reader="dispatcher, crawl",
+    )
     outstanding: int = key(
         50_000, "Maximum links waiting in the control plane. Then no more are chosen.", Between(1, 10_000_000), "links"
     )

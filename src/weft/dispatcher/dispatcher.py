@@ -13,6 +13,7 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.budgets import Budgets
+from weft.dispatcher.fetch_results import SOON
 from weft.dispatcher.link_records import DOMAIN_ROW, WORK, LinkPhase, decode_work, list_row, split_listed, work_column
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.parameters.hidden_links import UserRuleChanges
@@ -193,6 +194,13 @@ class Dispatcher:
                 break
             found.append(split_listed(cell.qualifier)[1])
         return sorted(found)
+
+    def retrying(self) -> int:
+        """Links that wait to be fetched again within this crawl, because their servers asked us to slow down."""
+        last = self._clock.now() + int(self._settings.retry_patience * 1000) + SOON
+        listed = [domain for base in range(BASES) for domain in self._listed(base, last)]
+        works = LinkRound(self._store, self.low_water).works(listed)
+        return sum(work.retrying for work in works.values())
 
     def outstanding(self) -> int:
         """Links of all domains that were handed over and are not back yet."""

@@ -10,7 +10,7 @@ import msgspec
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.mgmt.values import WarcPosition
-from weft.model.fetch_error import FetchError
+from weft.model.fetch_error import HASTE_TRIES, FetchError
 from weft.model.refusal import type_by_header
 
 
@@ -33,6 +33,8 @@ class FetchKind(StrEnum):
 
 
 _SECOND: Final = 1000
+SOON: Final = _SECOND
+"""Wait after a refusal for haste that names no time: how long the host rests is up to the URL server."""
 DECISIVE: Final = frozenset({FetchKind.PAGE, FetchKind.MOVED, FetchKind.GONE, FetchKind.OTHER, FetchKind.LISTING})
 
 
@@ -91,11 +93,11 @@ def _after_fetch(
     if fetched.at < record.fetched:
         return msgspec.structs.replace(record, phase=LinkPhase.DUE) if record.phase is LinkPhase.GIVEN else record
     if fetched.kind is FetchKind.SELF_REDIRECT:
-        return _self_redirected(record, fetched)
+        return _self_redirected(record, fetched, settings)
     if fetched.error == FetchError.UNWANTED_TYPE:
         return _left_out(record, fetched)
     if fetched.kind is FetchKind.FAILED:
-        return _failed(record, fetched)
+        return _failed(record, fetched, settings)
     return _succeeded(record, fetched, settings, recrawl)
 
 
@@ -130,6 +132,7 @@ def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSetting
         status=fetched.status,
         error="",
         failures=0,
+        retry_soon=False,
         position=fetched.position,
         self_redirect=False,
     )
@@ -160,17 +163,23 @@ def _says_the_same(record: LinkRecord, fetched: Fetched) -> bool:
     )
 
 
-def _failed(record: LinkRecord, fetched: Fetched) -> LinkRecord:
+def _failed(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) -> LinkRecord:
     failures = record.failures + 1
+    error = FetchError.of(fetched.error or FetchError.HTTP)
+    is_soon = _is_tried_soon(error, failures, fetched.retry_after, settings)
+    # Of a page that is refused for haste, only every fifth failure counts as one.
+    rounds = -(-failures // HASTE_TRIES) if error is FetchError.BUSY else failures
+    wait = max(fetched.retry_after, SOON) if is_soon else error.wait(rounds, fetched.retry_after)
     return msgspec.structs.replace(
         record,
         phase=LinkPhase.DUE,
         reason="",
-        due=fetched.at + FetchError.of(fetched.error or FetchError.HTTP).wait(failures, fetched.retry_after),
+        due=fetched.at + wait,
         fetched=fetched.at,
         status=fetched.status,
         error=fetched.error,
         failures=failures,
+        retry_soon=is_soon,
         position=fetched.position or record.position,
     )
 
@@ -184,16 +193,24 @@ def _left_out(record: LinkRecord, fetched: Fetched) -> LinkRecord:
         status=fetched.status,
         error=fetched.error,
         position=fetched.position or record.position,
+        retry_soon=False,
         self_redirect=False,
     )
     return left_out.hide(type_by_header(fetched.content_type))
 
 
-def _self_redirected(record: LinkRecord, fetched: Fetched) -> LinkRecord:
+def _is_tried_soon(error: FetchError, failures: int, retry_after: int, settings: DispatcherSettings) -> bool:
+    """Whether a link is fetched again within the same crawl: refused for haste, and neither too often nor for long."""
+    is_patient = retry_after <= settings.retry_patience * _SECOND
+    return error is FetchError.BUSY and failures % HASTE_TRIES != 0 and is_patient
+
+
+def _self_redirected(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) -> LinkRecord:
     """Once per cycle the link follows a redirect to its own uri; again, or back to http, it is a loop."""
     goes_back = record.url.startswith("https:") and fetched.location.startswith("http:")
     if record.self_redirect or goes_back:
-        return _failed(record, msgspec.structs.replace(fetched, kind=FetchKind.FAILED, error=FetchError.REDIRECT_LOOP))
+        looped = msgspec.structs.replace(fetched, kind=FetchKind.FAILED, error=FetchError.REDIRECT_LOOP)
+        return _failed(record, looped, settings)
     return msgspec.structs.replace(
         record,
         url=fetched.location,
@@ -202,5 +219,6 @@ def _self_redirected(record: LinkRecord, fetched: Fetched) -> LinkRecord:
         fetched=fetched.at,
         status=fetched.status,
         position=fetched.position,
+        retry_soon=False,
         self_redirect=True,
     )

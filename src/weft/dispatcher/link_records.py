@@ -69,6 +69,8 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     error: str = ""
     failures: int = 0
     """In a row."""
+    retry_soon: bool = False
+    """Refused for haste: it is fetched again within the same crawl, which does not end before."""
     interval: int = 0
     changed: int = 0
     decided: int = 0
@@ -95,6 +97,10 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     def is_page(self) -> bool:
         """Whether its last fetch gave a page with a text."""
         return bool(self.fetched and self.fingerprint and not self.error)
+
+    @property
+    def is_retrying(self) -> bool:
+        return self.retry_soon and self.phase is LinkPhase.DUE
 
     @property
     def refused_as(self) -> RefusalKind | None:
@@ -128,6 +134,8 @@ class DomainWork(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     links: int = 0
     taken: int = 0
     """Links ever chosen for the first time."""
+    retrying: int = 0
+    """Links that wait to be fetched again within the same crawl."""
 
 
 encode_record: Final = msgspec.msgpack.Encoder().encode

@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-import msgspec
-
 from weft.dispatcher.domain_limit import DomainLimit
 from weft.dispatcher.link_records import (
     DOMAIN_ROW,
@@ -151,15 +149,18 @@ def _changed_work(
     first: int | None,
     low_water: int,
 ) -> DomainWork:
-    outstanding, links, taken = work.outstanding, work.links, work.taken
+    outstanding, links, taken, retrying = work.outstanding, work.links, work.taken, work.retrying
     for before, after in differences:
         was_given = before is not None and before.phase is LinkPhase.GIVEN
         is_given = after.phase is LinkPhase.GIVEN
         outstanding += is_given - was_given
         links += before is None
         taken += is_given and not was_given and not after.fetched
+        retrying += after.is_retrying - (before is not None and before.is_retrying)
     listed = first if outstanding < low_water else None
-    return msgspec.structs.replace(work, first=first, listed=listed, outstanding=outstanding, links=links, taken=taken)
+    return DomainWork(
+        first=first, listed=listed, outstanding=outstanding, links=links, taken=taken, retrying=max(0, retrying)
+    )
 
 
 def _write_work(cells: Cells, domain: bytes, before: DomainWork, after: DomainWork) -> None:

@@ -22,6 +22,9 @@ def choose(reader: Reader, links: LinkRound, domain: bytes, settings: Dispatcher
     """The next segment of a domain; reads about a segment's worth of records, however many the domain has."""
     size = settings.segment_size
     again = _due(reader, links, domain, now, 2 * size) if settings.refresh_percentage else []
+    if not settings.refresh_percentage and links.works([domain])[domain].retrying:
+        # No page is fetched twice; these were refused for haste, so there is no page yet.
+        again = [chosen for chosen in _due(reader, links, domain, now, None) if chosen.record.retry_soon]
     share = _share(size, settings.refresh_percentage, len(again))
     fresh = _new(reader, links, domain, size)
     # What one side cannot fill, the other may.
@@ -44,7 +47,7 @@ def _why_new(record: LinkRecord) -> str:
     return f"new, {record.depth} hops, {record.references} references when last counted"
 
 
-def _due(reader: Reader, links: LinkRound, domain: bytes, now: int, most: int) -> list[ChosenLink]:
+def _due(reader: Reader, links: LinkRound, domain: bytes, now: int, most: int | None) -> list[ChosenLink]:
     """Those whose moment has come, the least recently crawled first."""
     cells = islice(reader.scan(Table.LINKS, DOMAIN_ROW + domain, DUE), most)
     uris = [uri for moment, uri in (split_due(cell.qualifier) for cell in cells) if moment <= now]

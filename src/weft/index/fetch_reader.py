@@ -16,7 +16,7 @@ from weft.dispatcher.fetch_results import Fetched, FetchKind
 from weft.dispatcher.lastmods import Lastmod
 from weft.linkindex.loaded import LoadedPage
 from weft.mgmt.values import BuildLink, Result, WarcPosition
-from weft.model.fetch_error import FetchError
+from weft.model.fetch_error import FetchError, error_of_status
 from weft.model.url import PageUrl
 from weft.reading.following import FoundUrl
 from weft.reading.http_reader import HttpReader, PageResponse, Reading
@@ -33,7 +33,6 @@ _KINDS: Final = {
     PageOutcome.SELF_REDIRECT: FetchKind.SELF_REDIRECT,
     PageOutcome.GONE: FetchKind.GONE,
 }
-_ERRORS: Final = {PageOutcome.BAD_REDIRECT: FetchError.REDIRECT, PageOutcome.FAILING: FetchError.HTTP}
 
 
 class ReadFetch(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,8 +86,10 @@ def failed(result: Result, error: str) -> ReadFetch:
 
 def _read_of(result: Result, reading: Reading) -> ReadFetch:
     outcome = reading.outcome
-    if outcome in _ERRORS:
-        return failed(result, _ERRORS[outcome])
+    if outcome is PageOutcome.BAD_REDIRECT:
+        return failed(result, FetchError.REDIRECT)
+    if outcome is PageOutcome.FAILING:
+        return failed(result, error_of_status(result.status))
     is_page = outcome is PageOutcome.PAGE
     fetched = _fetched(
         result,

@@ -70,6 +70,8 @@ class IndexService:
         self._scope = Scope([], self._settings)
         self._sites_at = 0
         self._outstanding = 0
+        self._retrying = 0
+        """Links that wait to be fetched again within this crawl, when it was last idle."""
         self._refused: dict[str, int] = {}
         self._supply = OutstandingLimit(self._settings.outstanding)
         self.tally = BuildTally()
@@ -136,8 +138,12 @@ class IndexService:
         await self._look_at_sites()
         built = await self._build()
         given = await self._dispatch()
-        self.is_idle = not (built or given)
-        return not self.is_idle
+        is_idle = not (built or given)
+        if is_idle:
+            # Before it says that it is idle: a crawl ends when there is nothing of either.
+            self._retrying = await self._thread.do(self._dispatcher.retrying)
+        self.is_idle = is_idle
+        return not is_idle
 
     async def _build(self) -> bool:
         """Whether there is anything to build, or was until now."""
@@ -236,5 +242,5 @@ class IndexService:
             self._sites_at = began + max(_LOOK_AT_SITES_EVERY, took * _SITES_SHARE)
 
     def _facts(self) -> dict[str, Any]:
-        facts = {**self.tally.facts(self._clock.now()), "outstanding": self._outstanding}
+        facts = {**self.tally.facts(self._clock.now()), "outstanding": self._outstanding, "retrying": self._retrying}
         return {**facts, "idle": self.is_idle and self._may_work.is_set(), "refused": self._refused}

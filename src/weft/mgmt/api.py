@@ -29,6 +29,7 @@ from weft.mgmt.values import (
     Outcome,
     Placement,
     Reopen,
+    RestingHosts,
     Result,
     Robots,
 )
@@ -93,6 +94,12 @@ class UrlServerCalls(NodeCalls, AddLinks, ReadSites, ReadRobots, Protocol):
 
     def defer(self, waits: Mapping[str, int]) -> None:
         """No link of these web hosts is claimed for so many milliseconds, whatever the caller's clock says."""
+
+    def save_rates(self, rates: Mapping[str, int]) -> None:
+        """How often each web host may be asked, as it was learned: requests per 1000 s; 0: by the settings."""
+
+    def rates(self, web_hosts: Sequence[str]) -> dict[str, int]:
+        """What was learned of these web hosts; one of which nothing is known is left out."""
 
     def seal_finished(self, crawler: Lease) -> int:
         """Move finished links out of this crawler's unfinished chunks into a new chunk, crawled at once; how many."""
@@ -179,6 +186,9 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, Protocol):
         """Offer chunks in error again; None: all."""
 
     def counts(self) -> Counts: ...
+
+    def resting_hosts(self, wait: int, most: int = 10) -> RestingHosts:
+        """Web hosts of which links wait, and none may be claimed for more than `wait` milliseconds; lists `most`."""
 
     def table(self, relation: str, after: int = 0, limit: int = 100) -> list[dict[str, object]]:
         """Rows of a relation by rising index, in the columns of `relations`."""

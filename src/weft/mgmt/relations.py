@@ -15,7 +15,7 @@ RELATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "site": ("index", "name", "scope", "is_excluded", "seeds", "settings"),
     "robots": ("index", "origin", "status", "bytes", "fetched", "expires"),
     "address": ("index", "web_host", "ip", "ip_key", "expires", "reason"),
-    "pending_host": ("index", "web_host", "pending", "ready_at"),
+    "pending_host": ("index", "web_host", "pending", "ready_at", "rate"),
 }
 
 DOCUMENTED: Final = tuple(RELATIONS)[:6]

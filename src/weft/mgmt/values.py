@@ -259,12 +259,31 @@ class ClockJump(msgspec.Struct, frozen=True, kw_only=True):
     """When that was noticed and waits were cut to their own length; None: nobody has called since."""
 
 
+class RestingHost(msgspec.Struct, frozen=True):
+    web_host: str
+    pending: int
+    """Links that wait for it."""
+    wait: int
+    """Milliseconds until one of them may be claimed."""
+
+
+class RestingHosts(msgspec.Struct, frozen=True):
+    """Web hosts that asked for patience or failed, and of which links wait."""
+
+    links: int
+    """Of all of them."""
+    hosts: list[RestingHost]
+    """Those with the most links first; not necessarily all."""
+
+
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
     links: dict[str, int]
     chunks: dict[str, int]
     """By task: crawling, crawled, building, built, error."""
     errors: dict[str, int]
     """Links in state error, by class."""
+    statuses: dict[str, int] = {}
+    """Links that are crawled, where the answer was an error status: 400 and above."""
     oldest_lease: int | None
     """Milliseconds since the least recent heartbeat of a node that holds work."""
     clock_jump: ClockJump | None = None

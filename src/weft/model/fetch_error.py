@@ -10,6 +10,11 @@ _MINUTE = 60 * _SECOND
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
 _LONGEST_WAIT = 30 * _DAY
+HASTE_TRIES = 5
+"""So often a page that is refused for haste is fetched within one crawl."""
+_HASTE = frozenset({429, 503})
+_OVERLOADED = _HASTE | {502, 504}
+_MAY_PASS = _OVERLOADED | {408, 425}
 
 
 class Fault(Enum):
@@ -50,7 +55,7 @@ class FetchError(StrEnum):
     NETWORK = "network", Fault.SERVER, 10 * _MINUTE, True, "its server refused or broke the connection"
     TIMEOUT = "timeout", Fault.SERVER, 10 * _MINUTE, True, "its server did not answer in time"
     TLS = "tls", Fault.SERVER, _DAY, True, "its certificate or encryption is not accepted"
-    BUSY = "busy", Fault.SERVER, _HOUR, True, "its server kept asking us to wait"
+    BUSY = "busy", Fault.SERVER, _HOUR, True, "its server asked us to slow down"
     UNKNOWN_HOST = "unknown_host", Fault.ADDRESS, _HOUR, True, "there is no such host"
     DNS = "dns", Fault.ADDRESS, _HOUR, True, "its name could not be looked up"
     PRIVATE_ADDRESS = "private_address", Fault.ADDRESS, _HOUR, True, "its address is private (urlserver.allow_net)"
@@ -105,6 +110,51 @@ class FetchError(StrEnum):
     def wait(self, failures: int, retry_after: int = 0) -> int:
         """Milliseconds to wait after the `failures`-th failure in a row; never less than the server asked for."""
         return max(retry_after, min(self.first_wait << min(failures - 1, 20), _LONGEST_WAIT))
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether the same fetch may well succeed later, although nobody changes any setting."""
+        # A server that is down is up again sooner or later; its certificate stays as it is.
+        is_servers = self.fault is Fault.SERVER and self.first_wait < _DAY
+        return is_servers or self in _TEMPORARY
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the page was left out on purpose, by its robots.txt or by a setting: nothing went wrong."""
+        return self in _REFUSALS
+
+
+_TEMPORARY = frozenset(
+    {
+        FetchError.DNS,
+        FetchError.WRONG_ADDRESS,
+        FetchError.NO_SOCKET,
+        FetchError.LOST,
+        FetchError.ARCHIVE,
+        FetchError.INTERNAL,
+    }
+)
+_REFUSALS = frozenset({FetchError.ROBOTS, FetchError.PRIVATE_ADDRESS, FetchError.PORT})
+
+
+def error_of_status(status: int) -> FetchError:
+    """The class of an answer that is neither a page nor the news that there is none."""
+    return FetchError.BUSY if status in _HASTE else FetchError.HTTP
+
+
+def is_haste(status: int) -> bool:
+    """Whether the server refused because it was asked too often: the same page may be had later."""
+    return status in _HASTE
+
+
+def is_overloaded(status: int) -> bool:
+    """Whether the server, or the one in front of it, has too much to do."""
+    return status in _OVERLOADED
+
+
+def is_temporary_status(status: int) -> bool:
+    """Whether the same page may well be had later; a 500 is usually a fault of the page."""
+    return status in _MAY_PASS
 
 
 _BY_NAME = {str(error): error for error in FetchError}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -33,6 +34,7 @@ HELD_BYTES: Final = 64 << 20
 """Of fetches that wait for archive and control plane; beyond that no fetch is begun."""
 
 _AFTER_FAULT: Final = 1.0
+_LOOK_EVERY: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +91,20 @@ class Spider:
                 group.create_task(work)
 
     async def drain(self) -> None:
-        """Take nothing new and finish what was begun: returns when all of it is recorded and answered."""
+        """Take nothing new and finish what was begun: returns when all of it is recorded and answered.
+
+        What cannot be recorded, because the archive cannot be written, is given up: it will be asked for again.
+        """
         self._gate.close("drain", "it is being stopped")
         self.desk.look()
         for order in self.desk.orders.next_waiting(len(self.desk.orders)):
             self.desk.orders.drop(order)
         await self.resources.keeper.drain()
-        while len(self._fetcher) or len(self._recorder) or self._apart:
+        while (len(self._fetcher) or len(self._recorder) or self._apart) and not self._recorder.problem:
             self._wake.clear()
-            await self._wake.wait()
+            # Nobody wakes us when the archive breaks: look now and then.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), _LOOK_EVERY)
 
     async def _keep_lease(self) -> None:
         """Pause and resume as asked. A lost lease costs nothing: a spider holds no work by it."""

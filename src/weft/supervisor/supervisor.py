@@ -17,8 +17,10 @@ from weft.roles.supervisor_pipe import SupervisorPipe
 from weft.supervisor.role_process import RoleCommand, RoleProcess
 
 _LOOK_EVERY: Final = 0.2
-_PATIENCE: Final = 30.0
-"""Seconds that a role may take to finish what it holds."""
+_PATIENCE: Final = 40.0
+"""Seconds that all roles together may take to finish what they hold: a limit that a person set is near or past."""
+_PATIENCE_IF_STUCK: Final = 8.0
+"""The same where nothing that they hold can be finished, because the disk is full."""
 HANGUP_SECONDS: Final = 10.0
 """Seconds that all roles together may take after the terminal was closed."""
 _STOPPING: Final = {
@@ -32,13 +34,21 @@ class Supervisor:
     """Starts roles in the given order and stops them in it: first the one that takes work."""
 
     def __init__(
-        self, commands: Sequence[RoleCommand], logs: Path, say: Callable[[str], None], lock: ProcessLock
+        self,
+        commands: Sequence[RoleCommand],
+        logs: Path,
+        say: Callable[[str], None],
+        lock: ProcessLock,
+        is_stuck: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`lock` is the home's; the roles hold it too, until the last of them has ended."""
+        """`lock` is the home's; the roles hold it too, until the last of them has ended.
+
+        `is_stuck` tells whether nothing that they hold can be finished.
+        """
         logs.mkdir(parents=True, exist_ok=True)
         self._pipe, self._lock = SupervisorPipe(lock.descriptor), lock
         self.processes = [RoleProcess(command, logs, self._pipe) for command in commands]
-        self._say = say
+        self._say, self._is_stuck = say, is_stuck
         self._stop, self._at_once = threading.Event(), threading.Event()
         self._signal: signal.Signals | None = None
         self._kill_at = math.inf
@@ -83,14 +93,17 @@ class Supervisor:
             with suppress(OSError):
                 self._say(_STOPPING[self._signal])
         shown = _until_it_fails(shown)
+        began = time.monotonic()
         for process in self.processes:
             process.ask_to_stop()
-            end = time.monotonic() + _PATIENCE
-            while not self._is_over_at(min(end, self._kill_at)) and not process.wait(_LOOK_EVERY):
+            while not self._is_over_at(min(self._end(began), self._kill_at)) and not process.wait(_LOOK_EVERY):
                 shown()
         for process in self.processes:
             process.kill()
             process.wait(5)
+
+    def _end(self, began: float) -> float:
+        return began + (_PATIENCE_IF_STUCK if self._is_stuck() else _PATIENCE)
 
     def _is_over_at(self, end: float) -> bool:
         return self._at_once.is_set() or time.monotonic() >= end

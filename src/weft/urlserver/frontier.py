@@ -120,6 +120,9 @@ class Frontier:
             host.address, host.expires = address.ip, address.expires
             host.just_located_until = now + JUST_LOCATED
             self._obey(host, address.settings, now)
+            if host.ip is None:
+                # Later on, we know better than what we had stored.
+                self.registry.politeness.learned.remember(host, address.rate)
             self._settle(host, address.ip_key, now)
         self.registry.proceed(host, now)
 

@@ -46,6 +46,7 @@ class Host:
     __slots__ = (
         "active",
         "address",
+        "clean",
         "counted_at",
         "crawl_delay",
         "delay",
@@ -58,14 +59,19 @@ class Host:
         "ip",
         "just_located_until",
         "last",
+        "learned_gap",
         "links",
         "name",
         "needs",
+        "rate",
         "rate_gap",
+        "refused_rate",
         "settings",
         "site_concurrent",
         "site_delay",
         "slot",
+        "slowed_at",
+        "steady",
         "wait_until",
     )
 
@@ -100,6 +106,15 @@ class Host:
         self.wait_until = 0
         """The end of its Retry-After or back-off."""
         self.failures = 0
+        self.rate = self.learned_gap = 0
+        """The rate that was learned, in requests per 1000 s, and the gap that follows; 0: as the settings allow."""
+        self.refused_rate = 0
+        """The rate at which it last asked us to slow down; 0: it never did."""
+        self.slowed_at = 0
+        self.clean = 0
+        """Answers since its rate last changed, none of which asked us to slow down."""
+        self.steady = 0
+        """How often in a row it asked us to slow down at about the same rate."""
         self.due = 0
         """The moment under which it waits with its address, or until which it needs no slot; 0: neither."""
 

@@ -18,11 +18,11 @@ SpiderId = NewType("SpiderId", int)
 class SentUrl:
     """A URL that was sent and is not settled."""
 
-    __slots__ = ("done_at", "host", "ip", "last_reply", "link", "place", "spider", "trans_id")
+    __slots__ = ("done_at", "host", "ip", "last_reply", "link", "place", "sent_at", "spider", "trans_id")
 
     def __init__(self, host: Host, ip: Ip, place: int, link: PackedLink, spider: SpiderId, now: int) -> None:
         self.host, self.ip, self.place, self.link, self.spider = host, ip, place, link, spider
-        self.last_reply = now
+        self.sent_at = self.last_reply = now
         self.done_at = 0
         """When DONE came; its outcome is being read since."""
         self.trans_id = TransId("")

@@ -89,19 +89,29 @@ class MgmtGateway:
         for some in _in_bulk(addresses):
             self._mgmt.save_addresses(some)
 
-    def host_address(self, address: Address, *, may_change: bool = False) -> HostAddress:
-        """What the control plane or the DNS knows, with what is set for the host."""
+    def host_address(self, address: Address, rate: int = 0, *, may_change: bool = False) -> HostAddress:
+        """What the control plane or the DNS knows, with what is set for the host and was learned of it."""
         error = address.reason.partition(":")[0]
         settings = self._sites.settings_for(address.web_host)
         expires = self._to_monotonic(address.expires)
-        return HostAddress(address.ip, address.ip_key, expires, error, may_change, settings)
+        return HostAddress(address.ip, address.ip_key, expires, error, may_change, settings, rate)
 
     def host_addresses(self, addresses: Iterable[Address], may_change: Collection[str]) -> dict[str, HostAddress]:
         """By web host; those in `may_change` may have an address next time."""
+        found = list(addresses)
+        rates = self._rates([address.web_host for address in found])
         return {
-            address.web_host: self.host_address(address, may_change=address.web_host in may_change)
-            for address in addresses
+            address.web_host: self.host_address(
+                address, rates.get(address.web_host, 0), may_change=address.web_host in may_change
+            )
+            for address in found
         }
+
+    def _rates(self, web_hosts: Sequence[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for some in _in_bulk(web_hosts):
+            found |= self._mgmt.rates(some)
+        return found
 
     def changed_settings(self, web_hosts: Iterable[str], seen: int) -> tuple[int, dict[str, SiteSettings]]:
         """What is set for these hosts, if any site has changed since version `seen`; and the version now."""
@@ -116,6 +126,9 @@ class MgmtGateway:
             now = self._monotonic.now()
             self._mgmt.defer({host: moment - now for host, moment in requests.defer.items()})
             requests.defer = {}
+        if requests.rates:
+            self._mgmt.save_rates(requests.rates)
+            requests.rates = {}
         replies.refused += _hand_over("refuse", requests.refuse, lambda some: self._refuse(lease, some, replies))
         replies.refused += _hand_over("lost", requests.lose, lambda some: self._mgmt.lost(lease, some))
         replies.refused += _hand_over("release", requests.release, lambda some: self._mgmt.release(lease, some))
@@ -200,11 +213,11 @@ class MgmtGateway:
         known: dict[str, Address] = {}
         for hosts in _in_bulk(requests.resolve):
             known |= self._mgmt.addresses(hosts)
-        now = self._wall.now()
+        now, rates = self._wall.now(), self._rates(list(known))
         for host in requests.resolve:
             address = known.get(host)
             if address is not None and address.expires > now and self._policy.may_use(address):
-                replies.addresses[host] = self.host_address(address)
+                replies.addresses[host] = self.host_address(address, rates.get(host, 0))
             else:
                 replies.unresolved.append(host)
                 if address is not None and is_unanswered(address) and address.expires > now - UNANSWERED_AGE:

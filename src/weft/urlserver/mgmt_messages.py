@@ -41,6 +41,9 @@ class MgmtRequests:
     defer: dict[str, int] = field(default_factory=dict)
     """Web host -> moment before which it must not be asked."""
 
+    rates: dict[str, int] = field(default_factory=dict)
+    """Web host -> how often it may be asked, as was learned just now."""
+
     def take(self) -> MgmtRequests:
         """All requests so far; this object is empty afterwards."""
         taken = MgmtRequests()
@@ -68,6 +71,8 @@ class HostAddress:
     """There may be an address next time."""
     settings: SiteSettings = NO_SETTINGS
     """What is set for the host's sites."""
+    rate: int = 0
+    """How often it may be asked, as was learned before; 0: nothing was."""
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from enum import Enum
 from math import ceil
 
 from weft.mgmt.values import DocId, Outcome
+from weft.model.fetch_error import is_haste
 from weft.model.url import UrlRefused, UrlRules
 from weft.robots.rules import Rules
 from weft.urlserver.hosts import NEEDS_MEMORY, NEEDS_ROBOTS, Host
@@ -17,6 +18,8 @@ from weft.urlserver.packed_link import PackedLink, is_https, is_robots, url_of
 log = logging.getLogger(__name__)
 
 MOST_REDIRECTS = 5
+MOST_HASTY = 3
+"""So often a robots.txt is fetched whose server asks us to slow down; all pages of the host wait for it."""
 MOST_COSTLY = 8
 """Decisions that a robots.txt may make too costly before nothing more is asked of it."""
 TOO_SLOW = "Crawl-delay is longer than crawl_delay_max"
@@ -61,6 +64,8 @@ class _Search:
     redirects: int = 0
     failures: int = 0
     """How many searches before this one came to nothing."""
+    hasty: int = 0
+    """How often its server asked us to slow down."""
 
 
 class Origins:
@@ -138,6 +143,10 @@ class Origins:
         if target is not None and search.redirects < MOST_REDIRECTS:
             search.redirects += 1
             self._requests.open_robots[origin] = target
+        elif outcome is not None and is_haste(outcome.status) and search.hasty + 1 < MOST_HASTY:
+            # Nobody knows yet what may be fetched: it is asked again when the host's wait is over.
+            search.hasty += 1
+            self._requests.open_robots[origin] = url
         else:
             self._requests.settle_robots[origin] = _answer(outcome, search.failures)
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from math import ceil
 
 from weft.config.sections import UrlserverSettings
+from weft.model.fetch_error import HASTE_TRIES
 from weft.urlserver.hosts import Host, Ip
+from weft.urlserver.learned_rate import LearnedRate
 
 RETRY_AFTER_MAX = 86_400_000
 """A server that asks for more than a day is asked again after a day."""
@@ -25,6 +27,7 @@ class Politeness:
     backoff_max: int
     patience: int
     """A host that waits longer than this for its Retry-After or back-off gives up its queue."""
+    learned: LearnedRate
 
     @classmethod
     def from_settings(cls, settings: UrlserverSettings) -> Politeness:
@@ -39,19 +42,22 @@ class Politeness:
             backoff_first=ceil(settings.backoff_first * 1000),
             backoff_max=ceil(settings.backoff_max * 1000),
             patience=ceil(settings.slot_patience * 1000),
+            learned=LearnedRate.from_settings(settings),
         )
 
     def next_start(self, host: Host) -> int:
-        rate = host.last + self.gap(host)
-        return rate if rate > host.wait_until else host.wait_until
+        moment = host.last + self.gap(host)
+        return moment if moment > host.wait_until else host.wait_until
 
     def gap(self, host: Host) -> int:
-        """Between two requests to a host: by its delay or by its rate, wider where only starts are counted.
+        """Between two requests to a host: by its delay, its rate or what was learned; wider where only starts count.
 
         One request at a time, the end of one lies before the start of the next whatever the spider does. Otherwise
         a spider that began one request late and the next at once would bring them too close to each other.
         """
+        # Not max(): this runs several times for each URL.
         gap = host.rate_gap or self.host_gap
+        gap = max(gap, host.learned_gap)
         if host.delay:
             return host.delay if host.delay > gap else gap
         return gap + self.lag if (host.site_concurrent or self.host_concurrent) > 1 else gap
@@ -80,8 +86,12 @@ class Politeness:
             host.last = now
 
     def fail(self, host: Host, now: int, retry_after: int = 0) -> None:
-        """The host failed or asked for patience: wait as long as it asks, or twice as long as last time."""
+        """The host failed or asked for patience: wait as long as it asks, or twice as long as last time.
+
+        One that goes on refusing after the waits that it asked for waits longer than it asks.
+        """
         host.failures += 1
         backoff = min(self.backoff_max, self.backoff_first << min(host.failures - 1, 30))
-        wait = min(retry_after, RETRY_AFTER_MAX) or backoff
+        asked = min(retry_after, RETRY_AFTER_MAX)
+        wait = max(asked, backoff) if host.failures > HASTE_TRIES else asked or backoff
         host.wait_until = max(host.wait_until, now + wait)

@@ -89,6 +89,18 @@ class Registry:
         self.requests.defer[host.name] = host.wait_until
         self.reschedule(host, now)
 
+    def slow_down(self, host: Host, sent_at: int, now: int) -> bool:
+        """The host asked us to; False: what it refused was sent before we last did."""
+        is_slower = self.politeness.learned.refused(host, sent_at, now)
+        if is_slower:
+            self.requests.rates[host.name] = host.rate
+        return is_slower
+
+    def answered(self, host: Host) -> None:
+        """The host answered and asked for nothing: after some such answers it is asked a little more often."""
+        if self.politeness.learned.answered(host):
+            self.requests.rates[host.name] = host.rate
+
     def refuse(self, link: PackedLink, host: Host, error: str) -> None:
         """A page's link is an error; robots.txt without an answer is one kind of answer."""
         if is_robots(link):

@@ -5,15 +5,12 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from weft.mgmt.values import Outcome
-from weft.model.fetch_error import Fault, FetchError
-from weft.urlserver.hosts import Host
+from weft.model.fetch_error import Fault, FetchError, is_haste, is_overloaded
 from weft.urlserver.in_flight import InFlight, SentUrl
 from weft.urlserver.packed_link import PackedLink, is_robots, losses_of, timeouts_of, url_of, with_loss, with_timeout
 from weft.urlserver.registry import Registry
 from weft.wire import TransId
 
-_BUSY = frozenset({429, 502, 503, 504})
-"""Statuses of a server that has too much to do."""
 MOST_TIMEOUTS = 3
 MOST_LOSSES = 10
 """A URL that so many spiders had when their connection was lost is suspected of breaking them."""
@@ -60,7 +57,7 @@ class Returns:
         ended = sent.done_at or now
         self._free(sent, ended)
         if result is not None and result.claim == sent.claim:
-            self._judge_host(sent.host, result, ended)
+            self._judge_host(sent, result, ended)
         if is_robots(sent.link):
             self._registry.origins.ended(sent.doc_id, url_of(sent.link, sent.host.name), result)
         elif result is None:
@@ -88,12 +85,16 @@ class Returns:
         self._registry.proceed(sent.host, now)
         self._registry.schedule.plan(sent.ip)
 
-    def _judge_host(self, host: Host, outcome: Outcome, now: int) -> None:
-        registry = self._registry
+    def _judge_host(self, sent: SentUrl, outcome: Outcome, now: int) -> None:
+        registry, host = self._registry, sent.host
         if not is_hosts_fault(outcome):
             host.failures = 0
             registry.backing_off.discard(host.name)
+            registry.answered(host)
             return
+        is_news = not is_haste(outcome.status) or registry.slow_down(host, sent.sent_at, now)
+        # Several that were sent together and refused together are one failure.
+        host.failures -= not is_news and host.failures > 0
         registry.back_off(host, now, outcome.retry_after)
         if host.failures >= self._most_failures:
             registry.refuse_all(host, outcome.error or FetchError.BUSY)
@@ -104,7 +105,7 @@ class Returns:
 def is_hosts_fault(outcome: Outcome) -> bool:
     """Whether the host should be left alone for a while."""
     has_failed = bool(outcome.error) and FetchError.of(outcome.error).fault is Fault.SERVER
-    return has_failed or outcome.status in _BUSY or outcome.retry_after > 0
+    return has_failed or is_overloaded(outcome.status) or outcome.retry_after > 0
 
 
 def _counted(link: PackedLink, reason: ReturnReason) -> PackedLink:

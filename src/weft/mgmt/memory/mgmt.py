@@ -11,17 +11,17 @@ from weft.clock import Clock, SystemClock
 from weft.config.sections import MgmtSettings
 from weft.mgmt.memory.clock import MemoryClock
 from weft.mgmt.memory.nodes import MemoryNodes
-from weft.mgmt.memory.overview import counts_of, rows_of
+from weft.mgmt.memory.overview import counts_of, resting_of, rows_of
 from weft.mgmt.memory.results import MemoryResults
 from weft.mgmt.memory.web_hosts import MemoryWebHosts
-from weft.mgmt.values import Counts
+from weft.mgmt.values import Counts, RestingHosts
 
 Twin = TypeVar("Twin", bound=type)
 
 
 _CHANGES_NOTHING: Final = frozenset(
     {"addresses", "close", "counts", "details", "known", "next_placement", "nodes", "outcomes", "robots", "sites"}
-    | {"table"}
+    | {"rates", "resting_hosts", "table"}
 )
 
 
@@ -56,6 +56,9 @@ class MemoryMgmt(MemoryResults, MemoryNodes, MemoryWebHosts, MemoryClock):
 
     def counts(self) -> Counts:
         return counts_of(self._state, self.nodes(), self._clock.now())
+
+    def resting_hosts(self, wait: int, most: int = 10) -> RestingHosts:
+        return resting_of(self._state, wait, most, self._clock.now())
 
     def table(self, relation: str, after: int = 0, limit: int = 100) -> list[dict[str, object]]:
         return rows_of(self._state, relation, self.nodes())[after : after + limit]

@@ -12,7 +12,8 @@ from weft.errors import MgmtError
 from weft.mgmt.memory.state import MemoryChunk, MemoryState
 from weft.mgmt.relations import RELATIONS, TASKS
 from weft.mgmt.rules.clock_jumps import told_jump
-from weft.mgmt.values import Counts, CrawlerTask, LinkState, Node, NodeState
+from weft.mgmt.rules.results import ERROR_STATUS
+from weft.mgmt.values import Counts, CrawlerTask, LinkState, Node, NodeState, RestingHost, RestingHosts
 
 Rows = Iterable[Sequence[object]]
 
@@ -36,15 +37,31 @@ def rows_of(state: MemoryState, relation: str, nodes: Sequence[Node]) -> list[di
 def counts_of(state: MemoryState, nodes: Sequence[Node], now: int) -> Counts:
     pages = [link for link in state.links.values() if not link.is_robots]
     errors = Counter(link.result.error for link in pages if link.state is LinkState.ERROR and link.result)
+    statuses = Counter(
+        link.result.status
+        for link in pages
+        if link.state is LinkState.CRAWLED and link.result and link.result.status >= ERROR_STATUS
+    )
     late = [node.seen for node in nodes if node.holds and node.state is not NodeState.OFFLINE]
     states, tasks = Counter(link.state for link in pages), Counter(map(task_of, state.chunks.values()))
     return Counts(
         links={one.value: states[one] for one in LinkState},
         chunks={task: tasks[task] for task in TASKS},
         errors=dict(errors),
+        statuses={str(status): number for status, number in statuses.items()},
         oldest_lease=max(late, default=None),
         clock_jump=told_jump(state.newest, state.jump, now),
     )
+
+
+def resting_of(state: MemoryState, wait: int, most: int, now: int) -> RestingHosts:
+    resting = [
+        RestingHost(host, len(links), state.web_hosts[host].ready_at - now)
+        for host, links in state.waiting().items()
+        if state.web_hosts[host].ready_at > now + wait
+    ]
+    resting.sort(key=lambda host: (-host.pending, host.web_host))
+    return RestingHosts(sum(host.pending for host in resting), resting[:most])
 
 
 def _links(state: MemoryState) -> Rows:
@@ -53,7 +70,8 @@ def _links(state: MemoryState) -> Rows:
 
 def _pending_hosts(state: MemoryState) -> Rows:
     waiting = state.waiting()
-    return ((host, len(waiting.get(host, ())), state.web_hosts[host].ready_at) for host in sorted(state.web_hosts))
+    hosts = sorted(state.web_hosts.items())
+    return ((name, len(waiting.get(name, ())), host.ready_at, host.rate) for name, host in hosts)
 
 
 _READERS: Final[Mapping[str, Callable[[MemoryState], Rows]]] = {

@@ -98,6 +98,7 @@ class MemoryWebHost:
     set_at: int
     """When `ready_at` was set."""
     slot: int = NO_SLOT
+    rate: int = 0
 
 
 @dataclass(slots=True)

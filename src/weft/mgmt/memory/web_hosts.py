@@ -48,6 +48,14 @@ class MemoryWebHosts(MemoryCalls):
     def addresses(self, web_hosts: Sequence[str]) -> dict[str, Address]:
         return {host: self._state.addresses[host] for host in web_hosts if host in self._state.addresses}
 
+    def save_rates(self, rates: Mapping[str, int]) -> None:
+        for web_host, rate in rates.items():
+            self._state.web_host(web_host, self._clock.now()).rate = rate
+
+    def rates(self, web_hosts: Sequence[str]) -> dict[str, int]:
+        known = {name: self._state.web_hosts.get(name) for name in web_hosts}
+        return {name: host.rate for name, host in known.items() if host is not None and host.rate}
+
     def sites(self) -> list[Site]:
         return [self._state.sites[name] for name in sorted(self._state.sites)]
 

@@ -13,6 +13,8 @@ from weft.model.fetch_error import FetchError
 
 MOST_LOSSES: Final = 3
 """DONE without a stored result this often: the link is in error."""
+ERROR_STATUS: Final = 400
+"""From here on a status says that there is no page; such answers are counted."""
 RETRY_AFTER_MOST: Final = 24 * 3_600_000
 ROBOTS_AGE: Final = 24 * 3_600_000
 

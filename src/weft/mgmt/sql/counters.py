@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from weft.mgmt.rules.results import ERROR_STATUS
 from weft.mgmt.sql.database import Transaction
-from weft.mgmt.values import ChunkId, LinkState
+from weft.mgmt.values import ChunkId, LinkState, Result
 
 _CHUNKS = """
 UPDATE crawler SET
@@ -68,23 +69,22 @@ class CounterChanges:
         self._crawling[chunk] += 1
         self._move(LinkState.PENDING, LinkState.CRAWLING)
 
-    def finished(self, chunk: ChunkId, state: LinkState, error: str) -> None:
+    def finished(self, chunk: ChunkId, state: LinkState, result: Result) -> None:
         self._crawling[chunk] -= 1
         self._finished[chunk] += 1
         self._move(LinkState.CRAWLING, state)
-        if state is LinkState.ERROR:
-            self._tallies[f"error:{error}"] += 1
+        self._count_failure(state, result, 1)
 
     def given_back(self, web_host: str, chunk: ChunkId) -> None:
         self._crawling[chunk] -= 1
         self._more[web_host] += 1
         self._move(LinkState.CRAWLING, LinkState.PENDING)
 
-    def reopened(self, web_host: str, state: LinkState, error: str) -> None:
+    def reopened(self, web_host: str, state: LinkState, result: Result) -> None:
+        """A finished link is pending again; `result` is how it had ended."""
         self._more[web_host] += 1
         self._move(state, LinkState.PENDING)
-        if state is LinkState.ERROR:
-            self._tallies[f"error:{error}"] -= 1
+        self._count_failure(state, result, -1)
 
     def deferred(self, web_host: str, until: int) -> None:
         """No link of this web host is claimed before that moment."""
@@ -96,6 +96,12 @@ class CounterChanges:
 
     def built(self) -> None:
         self._tallies["chunk:built"] += 1
+
+    def _count_failure(self, state: LinkState, result: Result, change: int) -> None:
+        if state is LinkState.ERROR:
+            self._tallies[f"error:{result.error}"] += change
+        elif result.status >= ERROR_STATUS:
+            self._tallies[f"status:{result.status}"] += change
 
     def _move(self, before: LinkState, after: LinkState) -> None:
         self._tallies[before] -= 1

@@ -247,7 +247,7 @@ def _built(tx: Transaction, links: Iterable[KnownLink]) -> set[ChunkId]:
 
 def _reopened(counters: CounterChanges, link: KnownLink, wanted: Reopen) -> list[object]:
     link_after(link.state, Cause.REOPEN, link.doc_id)
-    counters.reopened(wanted.web_host, link.state, link.result.error)
+    counters.reopened(wanted.web_host, link.state, link.result)
     return [link.doc_id, wanted.url, wanted.web_host, wanted.priority, wanted.etag, wanted.last_modified]
 
 

@@ -102,6 +102,8 @@ class SqlMgmt:
     robots = reads(web_hosts.robots)
     save_addresses = writes(web_hosts.save_addresses)
     addresses = reads(web_hosts.addresses)
+    save_rates = writes(web_hosts.save_rates)
+    rates = reads(web_hosts.rates)
     own_slots = writes(web_hosts.own_slots)
     sites = reads(web_hosts.sites)
     set_sites = writes(web_hosts.set_sites)
@@ -166,6 +168,8 @@ class SqlMgmt:
 
     def counts(self) -> Counts:
         return self._counts(self._settings)
+
+    resting_hosts = reads(overview.resting_hosts)
 
     _table = reads(overview.table)
 

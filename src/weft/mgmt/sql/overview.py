@@ -13,7 +13,7 @@ from weft.mgmt.relations import DOCUMENTED, RELATIONS, TASKS
 from weft.mgmt.sql.clock_jumps import jump
 from weft.mgmt.sql.database import Transaction
 from weft.mgmt.sql.leases import nodes
-from weft.mgmt.values import Counts, LinkState, Node, NodeState
+from weft.mgmt.values import Counts, LinkState, Node, NodeState, RestingHost, RestingHosts
 from weft.model.site import read_settings
 
 _TALLIES: Final = "SELECT name, sum(count) FROM tally GROUP BY name"
@@ -27,11 +27,17 @@ _CHUNKS: Final[Mapping[str, str]] = {
         WHERE ib_task <> 'built' AND ib_task = 'error' AND offered = 0""",
 }
 
+_RESTING_LINKS: Final = "SELECT coalesce(sum(pending), 0) FROM pending_host WHERE pending > 0 AND ready_at > :moment"
+_RESTING: Final = """
+SELECT web_host, pending, ready_at FROM pending_host WHERE pending > 0 AND ready_at > :moment
+ORDER BY pending DESC, web_host LIMIT :most
+"""
+
 _OURS: Final[Mapping[str, str]] = {
     "site": "name, scope, is_excluded, seeds, settings FROM site ORDER BY name",
     "robots": "origin, status, length(body), fetched, expires FROM robots ORDER BY origin",
     "address": "web_host, ip, ip_key, expires, reason FROM address ORDER BY web_host",
-    "pending_host": "web_host, pending, ready_at FROM pending_host ORDER BY web_host",
+    "pending_host": "web_host, pending, ready_at, rate FROM pending_host ORDER BY web_host",
 }
 
 
@@ -43,9 +49,23 @@ def counts(tx: Transaction, settings: MgmtSettings) -> Counts:
     return Counts(
         links={state.value: tallies.get(state.value, 0) for state in LinkState},
         chunks={task: tasks[task] for task in TASKS},
-        errors={name.removeprefix("error:"): n for name, n in tallies.items() if name.startswith("error:") and n},
+        errors=_named(tallies, "error:"),
+        statuses=_named(tallies, "status:"),
         oldest_lease=max(late, default=None),
         clock_jump=jump(tx),
+    )
+
+
+def _named(tallies: Mapping[str, int], prefix: str) -> dict[str, int]:
+    return {name.removeprefix(prefix): n for name, n in sorted(tallies.items()) if name.startswith(prefix) and n}
+
+
+def resting_hosts(tx: Transaction, wait: int, most: int = 10) -> RestingHosts:
+    moment = tx.now + wait
+    links = tx.rows(_RESTING_LINKS, moment=moment)[0][0]
+    found = tx.rows(_RESTING, moment=moment, most=most) if links else []
+    return RestingHosts(
+        int(links), [RestingHost(host, pending, ready_at - tx.now) for host, pending, ready_at in found]
     )
 
 

@@ -87,7 +87,7 @@ def finish(tx: Transaction, counters: CounterChanges, ended: Sequence[tuple[Know
             # With the result, so that whoever dies next, the web host is not asked too early.
             counters.deferred(link.web_host, wait_until(result, tx.now))
         if link.chunk_id is not None:
-            counters.finished(link.chunk_id, states[link.doc_id], result.error)
+            counters.finished(link.chunk_id, states[link.doc_id], result)
             if result.position is None and link.node is not None:
                 failed.append(FailedLink(link.doc_id, link.node, link.chunk_id, link.web_host, result.error))
     replacements = replace(tx, counters, failed)

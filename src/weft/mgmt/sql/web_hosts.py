@@ -50,6 +50,13 @@ ON CONFLICT (web_host) DO UPDATE SET slot = excluded.slot WHERE pending_host.slo
 """
 _ADDRESSES: Final = "SELECT web_host, ip, ip_key, expires, reason FROM address WHERE web_host {among hosts}"
 
+_SAVE_RATES: Final = """
+INSERT INTO pending_host (web_host, pending, ready_at, set_at, rate)
+SELECT web_host, 0, :now, :now, rate FROM {rows web_host:text rate:int} AS given WHERE true ORDER BY web_host
+ON CONFLICT (web_host) DO UPDATE SET rate = excluded.rate
+"""
+_RATES: Final = "SELECT web_host, rate FROM pending_host WHERE web_host {among hosts} AND rate > 0"
+
 _ALL_SLOTS: Final = "SELECT number, node, is_leaving FROM slot ORDER BY number {lock}"
 _MAKE_SLOTS: Final = "INSERT INTO slot (number) SELECT number FROM {rows number:int} AS given WHERE true"
 _CRAWLERS: Final = """SELECT "index" FROM host WHERE type = :type AND state <> 'offline' ORDER BY "index" """
@@ -124,6 +131,15 @@ def save_addresses(tx: Transaction, addresses: Sequence[Address]) -> None:
 def addresses(tx: Transaction, web_hosts: Sequence[str]) -> dict[str, Address]:
     found = starmap(Address, tx.rows(_ADDRESSES, hosts=list(web_hosts)))
     return {address.web_host: address for address in found}
+
+
+def save_rates(tx: Transaction, rates: Mapping[str, int]) -> None:
+    if rates:
+        tx.run(_SAVE_RATES, rows=sorted(map(list, rates.items())), now=tx.now)
+
+
+def rates(tx: Transaction, web_hosts: Sequence[str]) -> dict[str, int]:
+    return dict(tx.rows(_RATES, hosts=list(web_hosts)))
 
 
 def own_slots(tx: Transaction, crawler: Lease) -> frozenset[int]:

@@ -65,6 +65,9 @@ _CLOCK_TEXT: Final[dict[str, ClockText]] = {
     "nothing": lambda view, queue, now: "may be asked at once",
     "its turn": lambda view, queue, now: "may be asked now",
     "rate": lambda view, queue, now: f"{_again(queue)}: {seconds_text(view.gap)} between requests",
+    "learned rate": lambda view, queue, now: (
+        f"{_again(queue)}: it asked us to slow down, {seconds_text(view.gap)} between requests now"
+    ),
     "Crawl-delay": lambda view, queue, now: f"{_again(queue)}: Crawl-delay {seconds_text(view.crawl_delay)}",
     "site's delay": lambda view, queue, now: f"{_again(queue)}: its site's delay {seconds_text(view.site_delay)}",
     "its address's rate": lambda view, queue, now: f"{_again(queue)}: its address was just asked for another host",

@@ -68,7 +68,7 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
     ahead: int | None
     """How many links of the host go before the URL; None: it does not wait here."""
     gap: float
-    """Seconds between two requests, by the settings."""
+    """Seconds between two requests, by the settings or by what was learned."""
     crawl_delay: float
     site_delay: float
     """As set with `weft sites`."""
@@ -121,8 +121,10 @@ def _rests_until(frontier: Frontier, host: Host, now: int) -> tuple[str, int | N
 def _clock_name(frontier: Frontier, host: Host, moment: int) -> str:
     if moment == host.wait_until:
         return "back-off" if host.failures else "Retry-After"
-    if frontier.registry.politeness.gap(host) > host.delay:
-        return "rate"
+    politeness = frontier.registry.politeness
+    if politeness.gap(host) > host.delay:
+        is_learned = host.learned_gap > (host.rate_gap or politeness.host_gap)
+        return "learned rate" if is_learned else "rate"
     return "site's delay" if host.site_delay > host.crawl_delay else "Crawl-delay"
 
 
