@@ -52,6 +52,17 @@ def test_a_refusal_halves_the_rate_and_twenty_clean_answers_raise_it(status: int
     assert web.requests.rates == {"a.com": 5500}
 
 
+def test_a_rate_of_the_site_is_the_one_that_is_halved() -> None:
+    web = web_of()
+    web.set_for("a.com", rate=4)
+    answer(web, 429, retry_after=1000)
+    assert (host_of(web).rate, host_of(web).learned_gap) == (2000, 500)
+    assert web.frontier.registry.politeness.gap(host_of(web)) == 500
+    for _ in range(20):
+        answer(web)
+    assert host_of(web).rate == 2200
+
+
 def test_the_rate_never_exceeds_the_setting() -> None:
     web = web_of(pages=900)
     answer(web, 429, retry_after=1000)
