@@ -221,5 +221,6 @@ def _reopening(chosen: ChosenLink, priority: int) -> Reopen:
         after=record.fetched,
         etag=record.etag,
         last_modified=record.last_modified,
+        original=record.original,
         priority=priority + record.depth,
     )

@@ -17,6 +17,7 @@ from msgspec import field
 
 from weft.linkindex.keys import base_of
 from weft.mgmt.values import WarcPosition
+from weft.model.original import Original
 from weft.model.refusal import Refusal, RefusalKind
 from weft.store.api import Column
 from weft.store.encoding import END, cell_key
@@ -77,6 +78,8 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     decided_position: WarcPosition | None = None
     etag: str = ""
     last_modified: str = ""
+    original: Original | None = None
+    """The capture that these validators came with: what a 304 refers to."""
     location: str = ""
     """The uri that it redirects to, if it does."""
     self_redirect: bool = field(default=False, name="turned")

@@ -12,7 +12,7 @@ import ada_url
 
 from weft.archive.body_decoding import BodyRefused, DecodeLimits, decode_beginning, decoded_size
 from weft.archive.http_message import CHUNKED, HttpHead, parse_head, read_chunks, text_of
-from weft.archive.warc_records import Exchange
+from weft.archive.warc_records import Exchange, sha1
 from weft.mgmt.values import Details, LinkKind, Result
 from weft.model.fetch_error import FetchError
 from weft.model.url import without_userinfo
@@ -69,7 +69,8 @@ class ResponseReader:
             content_type=_short(head, "content-type"),
             body=body,
         )
-        return FetchRecord(result, self._exchange(request, response, head, error, started))
+        exchange = self._exchange(details, request, response, head, error, started)
+        return FetchRecord(result, replace(exchange, payload_digest=sha1(payload) if head.is_chunked else ""))
 
     def _content(
         self, head: HttpHead, payload: bytes | mmap, response: Response, is_robots: bool
@@ -91,7 +92,9 @@ class ResponseReader:
         """A robots.txt, and one byte more where it is too long."""
         return decode_beginning(payload, head.content_encoding, self.robots_bytes + 1, is_cut=response.is_cut)
 
-    def _exchange(self, request: Request, response: Response, head: HttpHead, error: str, started: int) -> Exchange:
+    def _exchange(
+        self, details: Details, request: Request, response: Response, head: HttpHead, error: str, started: int
+    ) -> Exchange:
         return Exchange(
             url=request.url,
             ip="" if request.access.proxy else request.ip,
@@ -103,7 +106,9 @@ class ResponseReader:
             content_type=head.get("content-type"),
             content_encoding=head.content_encoding,
             truncated="length" if response.is_cut else "",
-            notes=(("refused", error),) if error else (),
+            refused=error,
+            is_robots=details.kind is LinkKind.ROBOTS,
+            original=details.original,
         )
 
 
