@@ -196,6 +196,19 @@ def test_a_body_cut_off_is_refused_unless_its_record_says_so():
     assert outlinks(read(cut, is_cut=True))[0][0] == "https://a.com/x"
 
 
+def test_a_record_truncated_to_nothing_says_nothing_of_its_page():
+    assert read(warcs.http(b""), is_cut=True) == "truncated to nothing"
+    assert read(warcs.http(b"", content_type="application/pdf"), is_cut=True) == "truncated to nothing"
+    assert read(warcs.http(b"", status="404 Not Found"), is_cut=True).is_gone
+    assert not read(warcs.http(b"")).is_gone
+
+
+def test_a_response_that_its_crawl_refused_is_no_page():
+    record = ArchiveRecord("response", "https://a.com/", warcs.DATE, "", True, warcs.http(BODY), "too_large")
+    settings = ReadingSettings(("sid",), 2048, LimitsSettings(), 1 << 20, "weft")
+    assert RecordReader(HttpReader(settings, IMPORT), NOW).read(record) == "refused: too_large"
+
+
 def test_bodies_that_are_too_large_or_packed_too_often_are_refused():
     for body, headers in [(bytes(2 << 20), ""), (gzip.compress(bytes(2 << 20)), "Content-Encoding: gzip\r\n")]:
         assert refused(warcs.http(body, headers=headers)).reason in (SkipReason.TOO_LARGE, SkipReason.BOMB)

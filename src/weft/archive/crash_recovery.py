@@ -114,7 +114,7 @@ def capture_of(record: bytes) -> Capture | None:
     if kind not in ("response", "revisit"):
         return None
     head = parse_head(split_head(rest)[0])
-    mime = REVISIT if kind == "revisit" else head.get("content-type").partition(";")[0].strip().lower()
+    mime = REVISIT if kind == "revisit" else head.content_type.partition(";")[0]
     moment = "".join(_digits(fields.get("warc-date", "")))[:14]
     digest = fields.get("warc-payload-digest", "").removeprefix("sha1:")
     return Capture(fields.get("warc-target-uri", ""), moment, mime, head.status, digest)

@@ -7,11 +7,13 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from weft.archive.warc_records import NOT_A_PAGE
 from weft.errors import WeftError
 from weft.intake.source_format import SourceFormat
 
 BEGINS: Final = {
-    SourceFormat.WARC: re.compile(rb"WARC/[0-9][0-9.]*[ \t]*\r?\n"),
+    # Some writers put a byte order mark before a record.
+    SourceFormat.WARC: re.compile(rb"(?:\xef\xbb\xbf)?WARC/[0-9][0-9.]*[ \t]*\r?\n"),
     SourceFormat.ARC: re.compile(rb"[a-z][a-z0-9+.-]*:[^\r\n]* \S+ \d{14,17} [^\r\n]+\r?\n", re.IGNORECASE),
 }
 """How a record begins."""
@@ -22,6 +24,7 @@ BEGINS_LATER: Final = {form: re.compile(rb"(?<=\n)" + begins.pattern, begins.fla
 
 _ARC: Final = re.compile(r"(.+?) (\S+) (\d{14,17}) (\S+)(?: .*)? (\d+)\r?\n?", re.DOTALL)
 _FOLDED: Final = re.compile(rb"\r?\n[ \t]+")
+_NOT_A_PAGE: Final = NOT_A_PAGE.lower().encode()
 _WANTED: Final = ("response", "resource")
 _LARGEST_LENGTH: Final = 20
 """Digits: longer numbers are made to hurt."""
@@ -42,6 +45,8 @@ class ArchiveRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     is_cut: bool
     """Whether whoever wrote it left out a part of the content."""
     body: bytes
+    not_a_page: str = ""
+    """Why the crawl that wrote it took no page from it."""
 
 
 class RecordHead(NamedTuple):
@@ -58,6 +63,8 @@ class RecordHead(NamedTuple):
     """Whether the content continues in another record."""
     is_cut: bool = False
     """Whether whoever wrote the record left out a part of the content."""
+    not_a_page: str = ""
+    """Why the crawl that wrote the record took no page from it."""
 
     @property
     def is_wanted(self) -> bool:
@@ -87,6 +94,7 @@ def _warc_head(block: bytes) -> RecordHead:
         media=_text(fields, b"content-type"),
         is_segment=b"warc-segment-number" in fields,
         is_cut=b"warc-truncated" in fields,
+        not_a_page=_text(fields, _NOT_A_PAGE),
     )
 
 

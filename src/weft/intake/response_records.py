@@ -13,7 +13,7 @@ from weft.linkindex.loaded import LoadedPage
 from weft.model.fetch_error import FetchError
 from weft.model.url import PageUrl, UrlRefused, foreign_scheme
 from weft.reading.http_reader import HttpReader, PageResponse, Payload, location_in
-from weft.reading.outcomes import PageOutcome
+from weft.reading.outcomes import PageOutcome, is_success
 from weft.reading.response_body import foreign_body
 
 _REASON: Final = {
@@ -33,6 +33,8 @@ class RecordReader:
         """A page, or what the record is if it says nothing of one; raises PageRefused."""
         if foreign_scheme(record.uri):
             return f"{record.kind} of another scheme"
+        if record.not_a_page:
+            return f"refused: {record.not_a_page}"
         settings = self._reader.settings
         if record.kind == "resource":
             head = HttpHead(200, (("content-type", record.media),))
@@ -41,6 +43,9 @@ class RecordReader:
         if not raw_head.startswith(b"HTTP/") or len(raw_head) > settings.limits.header_bytes:
             raise PageRefused(SkipReason.RESPONSE, f"it begins with {record.body[:24]!r}; expected an HTTP response")
         head = parse_head(raw_head)
+        if record.is_cut and not body and is_success(head.status):
+            # Nothing is known of the page that was not known before.
+            return "truncated to nothing"
         return self.make(record, head, foreign_body(settings, record.uri, head, body, is_cut=record.is_cut))
 
     def make(self, about: ArchiveRecord, head: HttpHead, payload: Payload) -> LoadedPage | str:

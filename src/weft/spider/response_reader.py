@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from mmap import mmap
-from typing import Final
+from typing import Final, NamedTuple
 
 import ada_url
 
@@ -38,6 +38,19 @@ class FetchRecord:
     """None: there was no response, so there is nothing to keep."""
 
 
+class _Content(NamedTuple):
+    """What is in a body."""
+
+    size: int
+    """After decoding."""
+    error: str = ""
+    """Class of what is wrong with it."""
+    body: bytes = b""
+    """Where it is wanted."""
+    is_whole: bool = True
+    """Whether its encoding has an end."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResponseReader:
     """Knows the limits of a body, and what may be archived."""
@@ -53,47 +66,45 @@ class ResponseReader:
         if not FIRST_STATUS <= head.status <= LAST_STATUS:
             return failed(details, FetchError.BAD_HTTP, started, ended)
         payload, response = _framed(head, response)
-        size, error, body = self._content(head, payload, response, details.kind is LinkKind.ROBOTS)
+        content = self._content(head, payload, response, details.kind is LinkKind.ROBOTS)
         result = Result(
             doc_id=details.doc_id,
             claim=details.claim,
             started=started,
             ended=ended,
             status=head.status,
-            error=error,
-            size=size,
+            error=content.error,
+            size=content.size,
             retry_after=_retry_after(head, ended),
             etag=_short(head, "etag"),
             last_modified=_short(head, "last-modified"),
             location=_location(head, details.url),
-            content_type=_short(head, "content-type"),
-            body=body,
+            content_type=head.content_type,
+            body=content.body,
         )
-        exchange = self._exchange(details, request, response, head, error, started)
+        exchange = self._exchange(details, request, response, head, content, started)
         return FetchRecord(result, replace(exchange, payload_digest=sha1(payload) if head.is_chunked else ""))
 
-    def _content(
-        self, head: HttpHead, payload: bytes | mmap, response: Response, is_robots: bool
-    ) -> tuple[int, str, bytes]:
-        """Size after decoding, class of what is wrong with it, and the body where it is wanted."""
+    def _content(self, head: HttpHead, payload: bytes | mmap, response: Response, is_robots: bool) -> _Content:
         try:
             if response.error is FetchError.BAD_ENCODING:
-                return len(payload), str(response.error), b""
+                return _Content(len(payload), str(response.error))
             if is_robots and 200 <= head.status < 300:
                 body = self._robots(head, response, payload)
-                return len(body), "", body
+                return _Content(len(body), body=body)
             if response.error is not None:
-                return len(payload), str(response.error), b""
-            return decoded_size(payload, head.content_encoding, self.limits), "", b""
+                return _Content(len(payload), str(response.error))
+            size, is_whole = decoded_size(payload, head.content_encoding, self.limits)
+            return _Content(size, is_whole=is_whole)
         except BodyRefused as refused:
-            return len(payload), str(refused.reason), b""
+            return _Content(len(payload), str(refused.reason))
 
     def _robots(self, head: HttpHead, response: Response, payload: bytes | mmap) -> bytes:
         """A robots.txt, and one byte more where it is too long."""
         return decode_beginning(payload, head.content_encoding, self.robots_bytes + 1, is_cut=response.is_cut)
 
     def _exchange(
-        self, details: Details, request: Request, response: Response, head: HttpHead, error: str, started: int
+        self, details: Details, request: Request, response: Response, head: HttpHead, content: _Content, started: int
     ) -> Exchange:
         return Exchange(
             url=request.url,
@@ -103,10 +114,11 @@ class ResponseReader:
             head=response.head,
             body=response.body,
             status=head.status,
-            content_type=head.get("content-type"),
+            content_type=head.content_type,
             content_encoding=head.content_encoding,
-            truncated="length" if response.is_cut else "",
-            refused=error,
+            # An encoding without an end: whoever reads the record must know that the part which came counts.
+            truncated="length" if response.is_cut else "" if content.is_whole else "unspecified",
+            refused=content.error,
             is_robots=details.kind is LinkKind.ROBOTS,
             original=details.original,
         )
