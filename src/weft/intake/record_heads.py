@@ -25,7 +25,8 @@ BEGINS_LATER: Final = {form: re.compile(rb"(?<=\n)" + begins.pattern, begins.fla
 _ARC: Final = re.compile(r"(.+?) (\S+) (\d{14,17}) (\S+)(?: .*)? (\d+)\r?\n?", re.DOTALL)
 _FOLDED: Final = re.compile(rb"\r?\n[ \t]+")
 _NOT_A_PAGE: Final = NOT_A_PAGE.lower().encode()
-_WANTED: Final = ("response", "resource")
+REVISIT: Final = "revisit"
+_WANTED: Final = ("response", "resource", REVISIT)
 _LARGEST_LENGTH: Final = 20
 """Digits: longer numbers are made to hurt."""
 
@@ -47,6 +48,10 @@ class ArchiveRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     body: bytes
     not_a_page: str = ""
     """Why the crawl that wrote it took no page from it."""
+    refers_to: str = ""
+    """Of a revisit: the URL whose content it repeats; empty: its own."""
+    refers_to_date: str = ""
+    """When that was fetched; empty: nobody knows."""
 
 
 class RecordHead(NamedTuple):
@@ -65,10 +70,13 @@ class RecordHead(NamedTuple):
     """Whether whoever wrote the record left out a part of the content."""
     not_a_page: str = ""
     """Why the crawl that wrote the record took no page from it."""
+    refers_to: str = ""
+    refers_to_date: str = ""
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the content may describe a page: a response, what was found without one, or a line of a WAT file."""
+        """Whether it may say something of a page: a response or that it is the same, what was found without one, or a
+        line of a WAT file."""
         return self.kind in _WANTED or (self.kind == "metadata" and self.media.startswith("application/json"))
 
 
@@ -88,13 +96,14 @@ def _warc_head(block: bytes) -> RecordHead:
     return RecordHead(
         kind=_text(fields, b"warc-type").lower(),
         length=int(length),
-        # The first edition of the standard has these brackets in its grammar, and wget writes them.
-        uri=_text(fields, b"warc-target-uri").removeprefix("<").removesuffix(">"),
+        uri=_unbracketed(_text(fields, b"warc-target-uri")),
         date=_text(fields, b"warc-date"),
         media=_text(fields, b"content-type"),
         is_segment=b"warc-segment-number" in fields,
         is_cut=b"warc-truncated" in fields,
         not_a_page=_text(fields, _NOT_A_PAGE),
+        refers_to=_unbracketed(_text(fields, b"warc-refers-to-target-uri")),
+        refers_to_date=_text(fields, b"warc-refers-to-date"),
     )
 
 
@@ -104,6 +113,11 @@ def _arc_head(block: bytes) -> RecordHead:
         raise HeadRefused(f"its line is {_shown(block.rstrip())}; expected URL, address, date, type and length")
     kind = "warcinfo" if line[1].startswith("filedesc:") else "response"
     return RecordHead(kind, int(line[5]), uri=line[1], date=line[3], media=line[4])
+
+
+def _unbracketed(uri: str) -> str:
+    """The first edition of the standard has these brackets in its grammar, and wget writes them."""
+    return uri.removeprefix("<").removesuffix(">")
 
 
 def _text(fields: dict[bytes, bytes], name: bytes) -> str:

@@ -149,7 +149,8 @@ class SourceRecords:
         if head.is_segment:
             why = "it is a segment of a record; expected a whole one"
             return RecordEntry(self._here, after, refused=Refused(SkipReason.SEGMENT, why))
-        record = ArchiveRecord(head.kind, head.uri, head.date, head.media, head.is_cut, body, head.not_a_page)
+        about = (head.kind, head.uri, head.date, head.media, head.is_cut)
+        record = ArchiveRecord(*about, body, head.not_a_page, head.refers_to, head.refers_to_date)
         return RecordEntry(self._here, after, record)
 
     def _large(self, head: RecordHead, begin: int) -> RecordEntry | None:

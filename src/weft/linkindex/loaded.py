@@ -51,10 +51,12 @@ class LoadedPage:
     doc: bytes
     """The packed Doc; empty when there is nothing to search in."""
     outlinks: Outlinks
+    same_since: int | None = None
+    """Not a version, but that what the page said from that time on was seen again at `version.fetched`."""
 
     @property
     def is_gone(self) -> bool:
-        return not self.cur
+        return not self.cur and self.same_since is None
 
 
 class RawLink(NamedTuple):
@@ -161,6 +163,14 @@ def _domain_key(domain: Domain) -> bytes:
 def load_gone(page: PageUrl, at: int) -> LoadedPage:
     """The knowledge that there is no such page (any more) at `at`."""
     return LoadedPage(page.uri.encode(), _domain_key(page.domain), Version(at, GONE_CONTENT), b"", b"", NO_OUTLINKS)
+
+
+def load_seen_again(uri: bytes, domain: bytes, at: int, since: int = 0) -> LoadedPage:
+    """The knowledge that the page still had, at `at`, the content that it had at `since`.
+
+    A page of which nothing is known from then on stays as it is: its content may be one that was never loaded.
+    """
+    return LoadedPage(uri, domain, Version(at, b""), b"", b"", NO_OUTLINKS, since)
 
 
 def outlinks_of(cur: bytes) -> Outlinks:
