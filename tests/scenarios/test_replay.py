@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
+import urllib.parse
+from contextlib import closing
+from dataclasses import replace
+from http.client import HTTPConnection
 from pathlib import Path
 
+import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from support.archive_tools import jwarc_faults, replaying
 from support.validating_web import Resource, ValidatingWeb, validating_web
 from support.weft_command import weft
+from support.whole_crawl import FINITE, served_for
+from support.whole_crawl import crawl as crawl_whole
+from weft.demo.web.definition.plan import WebPlan
 
+ENCODINGS = "gzip, br, zstd"
 LINKS = "".join(
     f'<a href="{path}">{path}</a>'
     for path in ("/chunked", "/gzip", "/both", "/list", "/file.pdf", "/sitemap.xml", "/plain", "/moved", "/gone")
@@ -87,3 +98,37 @@ def check_references(web: ValidatingWeb, archive: Path, unchanged: set[str]) -> 
         named = (fields["WARC-Refers-To-Target-URI"], fields["WARC-Refers-To-Date"])
         assert captures[fields["WARC-Refers-To"]] == named
         assert named[0] == fields["WARC-Target-URI"]
+
+
+@pytest.mark.long
+def test_a_whole_web_is_replayed_as_its_servers_send_it(tmp_path: Path, pywb: Path, jwarc: Path) -> None:
+    archive = tmp_path / "home/warc"
+    # A robots.txt that is too long is cut, and so no whole capture.
+    profile = replace(FINITE, sessions=0.0, soft_404=0.0, robots_huge=0.0)
+    with served_for(tmp_path, WebPlan(seed=11, hosts=12, pages=12, addresses=4, profile=profile)) as served:
+        hosts = tomllib.loads(served.settings_text())["urlserver"]["static_hosts"]
+        crawl_whole(tmp_path, served.url(0), "--scope", "any")
+        crawl_whole(tmp_path, "--again", "0")
+        pages = {capture["url"] for capture in captures(archive) if capture["status"] == "200"}
+        assert len(pages) > 100
+        assert len(revisits(archive)) > 50
+        with replaying(pywb, archive, tmp_path / "pywb") as replay:
+            different = [url for url in sorted(pages) if replay.latest(url) != (200, sent_now(url, hosts))]
+    assert different == []
+    assert jwarc_faults(jwarc, *archive.glob("*.warc.gz")) == ""
+
+
+def captures(archive: Path) -> list[dict[str, str]]:
+    lines = [line for index in archive.glob("*.cdxj") for line in index.read_text().splitlines()]
+    return [json.loads(line.split(" ", 2)[2]) for line in lines]
+
+
+def sent_now(url: str, hosts: dict[str, str]) -> bytes:
+    """The body that the server sends for `url`, encoded as a spider gets it."""
+    parts = urllib.parse.urlsplit(url)
+    connection = HTTPConnection(hosts[str(parts.hostname)], parts.port or 80)
+    target = urllib.parse.urlunsplit(("", "", parts.path, parts.query, ""))
+    headers = {"Host": parts.netloc, "Accept-Encoding": ENCODINGS, "User-Agent": "weft"}
+    with closing(connection):
+        connection.request("GET", target, headers=headers)
+        return connection.getresponse().read()

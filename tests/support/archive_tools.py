@@ -102,7 +102,7 @@ class Replay:
     def latest(self, url: str) -> tuple[int, bytes]:
         """Status and body of the latest capture, as they were sent."""
         # Without this header pywb would decode what was sent encoded.
-        address, headers = f"http://127.0.0.1:{self.port}/weft/id_/{url}", {"Accept-Encoding": "gzip"}
+        address, headers = f"http://127.0.0.1:{self.port}/weft/id_/{url}", {"Accept-Encoding": "gzip, br, zstd"}
         request = urllib.request.Request(address, headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
