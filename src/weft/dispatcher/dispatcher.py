@@ -214,13 +214,15 @@ def _given(links: LinkRound, domain: bytes, chosen: ChosenLink, segment_filter: 
 
 def _reopening(chosen: ChosenLink, priority: int) -> Reopen:
     record = chosen.record
+    # Without the capture that they came with, a 304 could not say what it stands for.
+    has_validators = record.original is not None
     return Reopen(
         uri=chosen.uri.decode(),
         url=record.url,
         web_host=web_host_of(record.url),
         after=record.fetched,
-        etag=record.etag,
-        last_modified=record.last_modified,
+        etag=record.etag if has_validators else "",
+        last_modified=record.last_modified if has_validators else "",
         original=record.original,
         priority=priority + record.depth,
     )
