@@ -180,6 +180,24 @@ def test_whatever_has_content_is_asked_for_again_with_its_validators_and_their_c
     assert details.original == Original(record, details.url, date, digest.removeprefix("sha1:"))
 
 
+def test_a_sitemap_is_read_again_in_full_when_the_scope_has_changed(world: World) -> None:
+    narrow, wide = (Scope([Site(name="a.com", scope=scope)], SETTINGS) for scope in ("hosts", "domains"))
+    sitemap = "<urlset><url><loc>https://www.a.com/b</loc></url></urlset>"
+    world.scope = narrow
+    world.crawl("https://a.com/sitemap.xml", sitemap, kind="application/xml", etag='"1"')
+    assert world.record("https://www.a.com/b") is None
+    asked = []
+    for scope in (narrow, wide):
+        world.scope = scope
+        world.again()
+        (link,) = world.mgmt.claim(world.crawler, 1).links
+        asked.append(world.mgmt.details([link.doc_id])[link.doc_id].etag)
+        world.mgmt.release(world.crawler)
+        world.crawl(link.url, sitemap, kind="application/xml", etag='"1"')
+    assert asked == ['"1"', ""]
+    assert world.record("https://www.a.com/b") is not None
+
+
 def test_validators_of_answers_without_content_are_not_kept(world: World) -> None:
     world.crawl("https://a.com/x", "none", status=404, etag='"1"')
     record = world.record("https://a.com/x")

@@ -217,7 +217,7 @@ def test_a_revisit_says_since_when_its_page_is_the_same(body, refers_to):
     assert not found.is_gone
 
 
-@pytest.mark.parametrize("facts", [{"refers_to_date": ""}, {"refers_to": "https://b.com/page"}])
+@pytest.mark.parametrize("facts", [{"refers_to_date": ""}, {"date": ""}, {"refers_to": "https://b.com/page"}])
 def test_a_revisit_of_another_page_or_of_who_knows_what_says_nothing(facts):
     assert revisit(**facts) == "revisit"
 

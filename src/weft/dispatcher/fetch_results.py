@@ -124,6 +124,7 @@ def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSetting
         etag=fetched.etag,
         last_modified=fetched.last_modified,
         original=fetched.original,
+        scope=0,
         location=fetched.location,
         fingerprint=fetched.fingerprint,
         simhash=fetched.simhash,

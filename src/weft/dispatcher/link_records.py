@@ -91,6 +91,8 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """The uri that this one is a copy of, by its page or by a rule."""
     announced: int = field(default=0, name="claimed")
     """When it changed after its last fetch, according to a sitemap; 0: no sitemap says so."""
+    scope: int = 0
+    """Of a sitemap or feed: the digest of the scope in which it was read. Entries out of that scope left no trace."""
     nesting: int = 0
     """How many indexes of sitemaps, one within another, led to it."""
 

@@ -208,7 +208,7 @@ class Builder:
         round_ = LinkRound(self._store, self.low_water)
         rules = ParameterRound(self._store, self._settings) if self._settings.learn_parameters else None
         lastmods = Lastmods(self._store, self._settings)
-        found = self._take_results(round_, rules, lastmods, links, reads)
+        found = self._take_results(round_, rules, lastmods, links, reads, scope)
         lastmods.take(round_, [lastmod for read in reads for lastmod in read.lastmods()], now)
         pages = [read.page for read in reads if read.page is not None]
         try:
@@ -236,6 +236,7 @@ class Builder:
         lastmods: Lastmods,
         links: Sequence[BuildLink],
         reads: Sequence[ReadFetch],
+        scope: Scope,
     ) -> list[DiscoveredLink]:
         """Put the links' records after their fetches into the round; return the links that their pages name."""
         now = self._clock.now()
@@ -249,6 +250,8 @@ class Builder:
             after = lastmods.judge(place, record, after_fetch(record, read.fetched, self._settings, now))
             if record.url != link.url and not after.self_redirect:
                 after = msgspec.structs.replace(after, url=link.url)
+            if read.fetched.kind is FetchKind.LISTING:
+                after = msgspec.structs.replace(after, scope=scope.digest)
             round_.put(*place, after)
             if rules:
                 learn_from_fetch(rules, round_, place, after, read.fetched)
