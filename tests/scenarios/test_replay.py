@@ -9,15 +9,20 @@ from contextlib import closing
 from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from support.archive_tools import jwarc_faults, replaying
+from support.exchanges import MOMENT, exchange
 from support.validating_web import Resource, ValidatingWeb, validating_web
 from support.weft_command import weft
 from support.whole_crawl import FINITE, served_for
 from support.whole_crawl import crawl as crawl_whole
+from weft.archive.archive_writer import ArchiveWriter
+from weft.archive.record_reader import read_record
+from weft.archive.warc_records import sha1
 from weft.demo.web.definition.plan import WebPlan
 
 ENCODINGS = "gzip, br, zstd"
@@ -74,11 +79,25 @@ def test_a_recrawl_of_unchanged_pages_is_replayed_as_the_first_crawl(tmp_path: P
         unchanged = {path for path, resource in site().items() if resource.has_etag}
         assert {path: again[path] for path in site()} == {path: 304 if path in unchanged else 200 for path in site()}
         check_references(web, archive, unchanged)
+        repeat(archive, web.url("/repeated"))
         with replaying(pywb, archive, tmp_path / "pywb") as replay:
             for path, resource in site().items():
                 assert replay.latest(web.url(path)) == (200, resource.sent), path
+            assert replay.latest(web.url("/repeated")) == (200, page("repeated"))
             assert replay.latest(web.url("/gone"))[0] == 404
     assert jwarc_faults(jwarc, *archive.glob("*.warc.gz")) == ""
+
+
+def repeat(archive: Path, url: str) -> None:
+    """Add a page that one spider fetched twice, in chunks: the second record is a revisit with the same payload."""
+    body = page("repeated")
+    chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    facts: dict[str, Any] = {"headers": (b"Transfer-Encoding: chunked",), "payload_digest": sha1(body)}
+    writer = ArchiveWriter(archive)
+    for moment in (MOMENT, MOMENT + 60_000):
+        (position,) = writer.store([exchange(url, chunked, started=moment, **facts)])
+    writer.close()
+    assert read_record(archive, position).is_revisit
 
 
 def check_references(web: ValidatingWeb, archive: Path, unchanged: set[str]) -> None:

@@ -58,10 +58,8 @@ class RecordReader:
         if raw_head.startswith(b"HTTP/") and not (is_success(head.status) or head.status == NOT_MODIFIED):
             return self.make(record, head, foreign_body(self._reader.settings, record.uri, head, body))
         page = self._identify(record.uri)
-        if (
-            not (record.date and record.refers_to_date)
-            or self._identify(record.refers_to or record.uri).uri != page.uri
-        ):
+        original = self._identify(record.refers_to or record.uri)
+        if not (record.date and record.refers_to_date) or original.uri != page.uri:
             return REVISIT
         at, since = (milliseconds_of_date(date) for date in (record.date, record.refers_to_date))
         return load_seen_again(page.uri.encode(), reversed_domain(page.domain).encode(), at, since)
