@@ -68,6 +68,8 @@ lock: setup
 	  pyproject.toml --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  pyproject.toml --group dev --output-file requirements-dev.lock
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  tests/tools/pywb.in --output-file tests/tools/pywb.lock
 
 clean:
 	rm -rf $(VENV) weft-data weft-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support.archive_tools import jwarc, pywb  # noqa: F401 - fixtures
 from support.mgmt_engines import engine, mgmt, postgres_server, postgres_url  # noqa: F401 - fixtures
 from support.nginx_program import nginx_program  # noqa: F401 - a fixture
 

@@ -60,6 +60,19 @@ def test_a_file_torn_at_any_byte_is_cut_at_a_record_and_indexed(tmp_path_factory
         assert read_record(directory, position).url == f"http://a.test/{number}"
 
 
+@pytest.mark.parametrize("has_notes", [True, False])
+def test_a_file_of_nothing_but_304s_is_kept(tmp_path, has_notes):
+    writer = ArchiveWriter(tmp_path)
+    positions = writer.store([exchange(f"http://a.test/{n}", b"", status=304) for n in range(3)])
+    os.close(writer._file._handle)
+    if not has_notes:
+        next(tmp_path.glob("*.part")).unlink()
+    (recovered,) = recover(tmp_path)
+    assert (recovered.records, recovered.cut) == (3, 0)
+    assert index_lines(tmp_path / recovered.file) == []
+    assert [read_record(tmp_path, position).status for position in positions] == [304] * 3
+
+
 @given(st.binary(min_size=1, max_size=300))
 def test_rubbish_at_the_end_is_cut(tmp_path_factory, rubbish):
     directory = tmp_path_factory.mktemp("rubbish")

@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from support.exchanges import exchange
+from support.exchanges import MOMENT, exchange
 from weft.archive.archive_writer import ArchiveOptions, ArchiveWriter
 from weft.archive.record_reader import read_record
 from weft.archive.warc_records import LARGE
 from weft.clock import ManualClock
+from weft.model.original import Original
 
 
 def written(directory, *exchanges, **options):
@@ -85,12 +86,13 @@ def test_digests_hold_for_warcio_and_fastwarc(tmp_path, body, encoding):
 
 
 def test_a_cut_body_says_so_in_its_record_and_beside_it(tmp_path):
-    cut = exchange(truncated="length", notes=(("refused", "too_large"),))
+    cut = exchange(truncated="length", refused="too_large")
     file, (position,) = written(tmp_path, cut)
     *_, response, metadata = records(file)
     assert response[1]["WARC-Truncated"] == "length"
     assert metadata[1]["WARC-Concurrent-To"] == response[1]["WARC-Record-ID"]
     assert metadata[2] == b"truncated: length\r\nreceived: 5\r\nrefused: too_large\r\n"
+    assert response[1]["Weft-Not-A-Page"] == "too_large"
     assert read_record(tmp_path, position).truncated == "length"
 
 
@@ -109,6 +111,59 @@ def test_304_is_a_revisit_that_names_what_it_repeats(tmp_path):
     assert revisit[1]["WARC-Refers-To-Target-URI"] == "http://a.test/"
     found = read_record(tmp_path, position)
     assert (found.status, found.is_revisit, found.body) == (304, True, b"")
+
+
+def test_304_refers_to_the_capture_whose_validators_were_sent_whoever_wrote_it(tmp_path):
+    known = Original("<urn:uuid:1>", "http://a.test/before", "2026-01-01T00:00:00.000Z", "A" * 32)
+    file, _ = written(tmp_path, exchange(body=b"", status=304, original=known))
+    fields = records(file)[2][1]
+    assert fields["WARC-Refers-To"] == known.record
+    assert fields["WARC-Refers-To-Target-URI"] == known.url
+    assert fields["WARC-Refers-To-Date"] == known.date
+
+
+def test_the_index_lists_no_304(tmp_path):
+    writer = ArchiveWriter(tmp_path)
+    writer.store([exchange()])
+    writer.store([exchange(body=b"", status=304)])
+    writer.close()
+    (index,) = tmp_path.glob("*.cdxj")
+    assert [json.loads(line.split(" ", 2)[2])["status"] for line in index.read_text().splitlines()] == ["200"]
+
+
+def test_a_read_record_tells_how_to_refer_to_it_and_a_revisit_tells_its_original(tmp_path):
+    writer = ArchiveWriter(tmp_path)
+    (first,) = writer.store([exchange()])
+    (second,) = writer.store([exchange(started=MOMENT + 5000)])
+    writer.close()
+    found = read_record(tmp_path, first).original
+    fields = records(next(tmp_path.glob("*.warc.gz")))[2][1]
+    assert found.record == fields["WARC-Record-ID"]
+    assert (found.url, found.date) == ("http://a.test/", "2026-02-02T02:40:00.123Z")
+    assert f"sha1:{found.digest}" == fields["WARC-Payload-Digest"]
+    assert read_record(tmp_path, second).is_revisit
+    assert read_record(tmp_path, second).original == found
+
+
+def test_a_page_that_was_gone_in_between_is_stored_in_full(tmp_path):
+    writer = ArchiveWriter(tmp_path)
+    *_, back = [writer.store([one])[0] for one in (exchange(), exchange(status=404, body=b"no"), exchange())]
+    writer.close()
+    assert not read_record(tmp_path, back).is_revisit
+
+
+def test_the_same_payload_in_another_framing_is_stored_in_full(tmp_path):
+    writer = ArchiveWriter(tmp_path)
+    writer.store([exchange()])
+    chunked = exchange(
+        body=b"5\r\nhello\r\n0\r\n\r\n",
+        headers=(b"Transfer-Encoding: chunked",),
+        payload_digest="VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N",
+    )
+    (position,) = writer.store([chunked])
+    writer.close()
+    assert not read_record(tmp_path, position).is_revisit
+    assert read_record(tmp_path, position).body == b"hello"
 
 
 def test_304_of_a_url_that_is_not_remembered_is_a_revisit_all_the_same(tmp_path):

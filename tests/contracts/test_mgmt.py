@@ -31,9 +31,11 @@ from weft.mgmt.values import (
     WarcPosition,
 )
 from weft.model.host import slot_of
+from weft.model.original import Original
 from weft.model.site import Site, SiteSettings
 
 CRAWLER, BUILDER, SERVER = "10.10.127.100:5000", "10.10.127.101:5000", "10.10.127.102:5000"
+KNOWN = Original("<urn:uuid:1>", "http://é/", "2026-02-02T10:00:00.000Z", "A" * 32)
 
 
 def link(host: str, page: int = 0, **facts: object) -> NewLink:
@@ -226,14 +228,14 @@ def test_error_statuses_are_counted_while_they_are_the_last_word(mgmt: Mgmt, cra
 def test_details_tell_what_a_fetch_needs(mgmt: Mgmt, crawler: Lease) -> None:
     mgmt.set_sites([Site(name="example.com", settings=SiteSettings(headers={"X": "1"}, verify=False, depth=3))])
     mgmt.set_sites([Site(name="www.example.com", settings=SiteSettings(verify=True, auth="secret"))])
-    mgmt.add([link("www.example.com:8080", etag='"e"', last_modified="yesterday"), link("z")])
+    mgmt.add([link("www.example.com:8080", etag='"e"', last_modified="yesterday", original=KNOWN), link("z")])
     one, other = claimed(mgmt, crawler).links
     mgmt.report([archived(other)])
     details = mgmt.details([one.doc_id, other.doc_id, 99])  # type: ignore[list-item]
     assert list(details) == [one.doc_id]
     found = details[one.doc_id]
     assert (found.kind, found.url, found.claim) == (LinkKind.PAGE, "https://www.example.com:8080/0", 1)
-    assert (found.etag, found.last_modified) == ('"e"', "yesterday")
+    assert (found.etag, found.last_modified, found.original) == ('"e"', "yesterday", KNOWN)
     assert found.site == SiteSettings(headers={"X": "1"}, verify=True, auth="secret", depth=3)
 
 
@@ -493,7 +495,7 @@ def test_a_link_is_reopened_once_its_chunk_is_built_and_nothing_newer_is_known(
     mgmt: Mgmt, crawler: Lease, builder: Lease
 ) -> None:
     taken = crawled_chunk(mgmt, crawler, builder)
-    again = Reopen(uri="h0/0", url="http://h0:81/0", web_host="h0:81", after=7, etag="e", priority=4)
+    again = Reopen(uri="h0/0", url="http://h0:81/0", web_host="h0:81", after=7, etag="e", original=KNOWN, priority=4)
     assert mgmt.reopen([again]) == [False], "not built yet"
     assert mgmt.built(builder, taken.id, taken.attempt)
     early = Reopen(uri="h0/0", url="https://h0/0", web_host="h0", after=6)
@@ -502,7 +504,8 @@ def test_a_link_is_reopened_once_its_chunk_is_built_and_nothing_newer_is_known(
     assert mgmt.reopen([again]) == [True], "pending already"
     (one,) = claimed(mgmt, crawler).links
     assert (one.url, one.web_host, one.claim) == ("http://h0:81/0", "h0:81", 2)
-    assert mgmt.details([one.doc_id])[one.doc_id].etag == "e"
+    found = mgmt.details([one.doc_id])[one.doc_id]
+    assert (found.etag, found.original) == ("e", KNOWN)
     assert mgmt.reopen([again]) == [False], "being crawled"
     assert mgmt.outcomes([one.doc_id])[one.doc_id].status == 0, "what is shown is this claim's"
 

@@ -7,12 +7,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from support.built_world import RULES, SETTINGS, World
+from support.built_world import HTML, RULES, SETTINGS, World
 from weft.dispatcher.scope import Scope
 from weft.errors import NotKnown
 from weft.index import chunk_markers
 from weft.mgmt.values import NewLink, Result
+from weft.model.original import Original
 from weft.model.refusal import RefusalKind
 from weft.model.site import Site, SiteSettings
 from weft.store.tables import Table
@@ -147,6 +149,60 @@ def test_not_modified_keeps_everything_and_moves_the_version(world: World) -> No
     record = world.record("https://a.com/")
     assert record is not None
     assert record.etag == '"1"'
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (HTML, "<title>A</title>"),
+        ("application/pdf", "%PDF"),
+        ("application/xml", "<urlset><url><loc>https://a.com/b</loc></url></urlset>"),
+    ],
+    ids=["page", "file", "sitemap"],
+)
+def test_whatever_has_content_is_asked_for_again_with_its_validators_and_their_capture(
+    world: World, kind: str, body: str
+) -> None:
+    world.crawl("https://a.com/x", body, kind=kind, etag='"1"', last_modified="yesterday")
+    world.again()
+    chunk = world.mgmt.claim(world.crawler, 5)
+    assert chunk is not None
+    (details,) = [one for one in world.mgmt.details([link.doc_id for link in chunk.links]).values() if one.etag]
+    assert (details.url, details.etag, details.last_modified) == ("https://a.com/x", '"1"', "yesterday")
+    world.archive.close()
+    (file,) = (world.place / "warc").glob("*.warc.gz")
+    (fields,) = [
+        record.rec_headers
+        for record in ArchiveIterator(file.open("rb"))
+        if record.rec_type == "response" and record.rec_headers["WARC-Target-URI"] == details.url
+    ]
+    record, date, digest = (fields[f"WARC-{name}"] for name in ("Record-ID", "Date", "Payload-Digest"))
+    assert details.original == Original(record, details.url, date, digest.removeprefix("sha1:"))
+
+
+def test_a_sitemap_is_read_again_in_full_when_the_scope_has_changed(world: World) -> None:
+    narrow, wide = (Scope([Site(name="a.com", scope=scope)], SETTINGS) for scope in ("hosts", "domains"))
+    sitemap = "<urlset><url><loc>https://www.a.com/b</loc></url></urlset>"
+    world.scope = narrow
+    world.crawl("https://a.com/sitemap.xml", sitemap, kind="application/xml", etag='"1"')
+    assert world.record("https://www.a.com/b") is None
+    asked = []
+    for scope in (narrow, wide):
+        world.scope = scope
+        world.again()
+        (link,) = world.mgmt.claim(world.crawler, 1).links
+        asked.append(world.mgmt.details([link.doc_id])[link.doc_id].etag)
+        world.mgmt.release(world.crawler)
+        world.crawl(link.url, sitemap, kind="application/xml", etag='"1"')
+    assert asked == ['"1"', ""]
+    assert world.record("https://www.a.com/b") is not None
+
+
+def test_validators_of_answers_without_content_are_not_kept(world: World) -> None:
+    world.crawl("https://a.com/x", "none", status=404, etag='"1"')
+    record = world.record("https://a.com/x")
+    assert record is not None
+    assert (record.etag, record.original) == ("", None)
 
 
 @pytest.mark.parametrize("status", [404, 410])

@@ -174,7 +174,7 @@ def counted(source):
     is_broken = False
     try:
         for block in reader().blocks(source, 0, BEGINNING):
-            pages += block.pages
+            pages += block.loads
             skipped += len(block.skipped)
             passed += block.passed.total()
     except SourceDamaged:

@@ -196,6 +196,44 @@ def test_a_body_cut_off_is_refused_unless_its_record_says_so():
     assert outlinks(read(cut, is_cut=True))[0][0] == "https://a.com/x"
 
 
+def test_a_record_truncated_to_nothing_says_nothing_of_its_page():
+    assert read(warcs.http(b""), is_cut=True) == "truncated to nothing"
+    assert read(warcs.http(b"", content_type="application/pdf"), is_cut=True) == "truncated to nothing"
+    assert read(warcs.http(b"", status="404 Not Found"), is_cut=True).is_gone
+    assert not read(warcs.http(b"")).is_gone
+
+
+def revisit(body=b"", uri="https://a.com/page", refers_to="", refers_to_date="2026-01-30T12:00:00Z", date=warcs.DATE):
+    settings = ReadingSettings(("sid",), 2048, LimitsSettings(), 1 << 20, "weft")
+    record = ArchiveRecord("revisit", uri, date, "", False, body, "", refers_to, refers_to_date)
+    return RecordReader(HttpReader(settings, IMPORT), NOW).read(record)
+
+
+@pytest.mark.parametrize("body", [b"", warcs.http(b""), warcs.http(b"", status="304 Not Modified")])
+@pytest.mark.parametrize("refers_to", ["", "https://a.com/page", "http://a.com/page?sid=1"])
+def test_a_revisit_says_since_when_its_page_is_the_same(body, refers_to):
+    found = revisit(body, refers_to=refers_to)
+    assert (found.uri, found.version.fetched, found.same_since) == (b"com.a/page", AT, AT - 86_400_000)
+    assert not found.is_gone
+
+
+@pytest.mark.parametrize("facts", [{"refers_to_date": ""}, {"date": ""}, {"refers_to": "https://b.com/page"}])
+def test_a_revisit_of_another_page_or_of_who_knows_what_says_nothing(facts):
+    assert revisit(**facts) == "revisit"
+
+
+def test_a_revisit_of_what_is_no_page_is_read_by_its_header():
+    assert revisit(warcs.http(b"", status="404 Not Found")).is_gone
+    assert revisit(warcs.http(b"", status="301 Moved", headers="Location: /other\r\n")).is_gone
+    assert revisit(warcs.http(b"", status="503 Busy")) == "status 503"
+
+
+def test_a_response_that_its_crawl_refused_is_no_page():
+    record = ArchiveRecord("response", "https://a.com/", warcs.DATE, "", True, warcs.http(BODY), "too_large")
+    settings = ReadingSettings(("sid",), 2048, LimitsSettings(), 1 << 20, "weft")
+    assert RecordReader(HttpReader(settings, IMPORT), NOW).read(record) == "refused: too_large"
+
+
 def test_bodies_that_are_too_large_or_packed_too_often_are_refused():
     for body, headers in [(bytes(2 << 20), ""), (gzip.compress(bytes(2 << 20)), "Content-Encoding: gzip\r\n")]:
         assert refused(warcs.http(body, headers=headers)).reason in (SkipReason.TOO_LARGE, SkipReason.BOMB)

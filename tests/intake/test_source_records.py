@@ -103,7 +103,7 @@ def test_positions_in_a_published_archive_are_those_of_another_reader():
     found = entries(expand([str(path)])[0])
     assert [entry.position.offset for entry in found] == [offset for offset, _ in others]
     expected = [body for entry, (_, body) in zip(found, others, strict=True) if entry.record]
-    assert len(expected) == 48
+    assert len(expected) == 48 + 123, "responses and revisits"
     assert bodies(found) == expected
 
 
@@ -286,3 +286,23 @@ def test_arc_files_are_read(source):
         assert bodies(found)[0] == warcs.http(b"one")
         assert bodies(found)[2] == b"abc"
         assert found[0].passed == "warcinfo"
+
+
+def test_a_cut_arc_file_keeps_its_last_whole_record(source):
+    first = warcs.arc(warcs.arc_record("http://a.com/", warcs.http(b"one")))
+    last = warcs.arc_record("http://b.com/two", warcs.http(b"two " * 50))
+    whole = b"".join(first)
+    for end in range(1, len(last) - 1):
+        found, damage = until_damage(source(whole + last[:end], "a.arc"))
+        assert bodies(found) == [warcs.http(b"one")], end
+        assert "read up to record 3" in str(damage)
+    packed = b"".join(map(gzip.compress, first))
+    for end in range(1, len(gzip.compress(last)) - 9, 3):
+        found, _ = until_damage(source(packed + gzip.compress(last)[:end], "a.arc.gz"))
+        assert bodies(found) == [warcs.http(b"one")], end
+
+
+def test_a_byte_order_mark_before_a_record_is_passed_over(source, pack):
+    found = entries(source(pack([b"\xef\xbb\xbf" + RECORDS[0], RECORDS[1], b"\xef\xbb\xbf" + RECORDS[3]])))
+    assert bodies(found) == BODIES[:2]
+    assert not [entry for entry in found if entry.refused]

@@ -19,7 +19,7 @@ from weft.linkindex.bulk import BulkBuild, is_empty
 from weft.linkindex.changes import HistoryBaseline, baseline
 from weft.linkindex.digest import digest
 from weft.linkindex.inlinks import InlinkSort
-from weft.linkindex.loaded import LoadedPage, RawLink, load_page
+from weft.linkindex.loaded import LoadedPage, RawLink, load_page, load_seen_again
 from weft.linkindex.pipeline import LinkIndex, counted
 from weft.linkindex.records import Doc
 from weft.linkindex.verify import verify
@@ -58,6 +58,43 @@ def test_any_history_gives_every_cell_that_it_gives_page_by_page(
         assert cells_of(store) == cells_of(page_by_page(history, settings))
         assert digest(store) == digest(page_by_page(history, settings))
         assert verify(store, count, place).differences == 0
+
+
+@st.composite
+def confirmed_histories(draw: st.DrawFn) -> list[LoadedPage]:
+    """Histories in which pages are also seen again."""
+    history = draw(histories)
+    again = st.builds(
+        load_seen_again,
+        uri=st.sampled_from([page.uri for page in history] or [b"com.a"]),
+        domain=st.just(b"com.a"),
+        at=st.integers(0, 12),
+        since=st.integers(0, 12),
+    )
+    return draw(st.permutations([*history, *draw(st.lists(again, max_size=6))]))
+
+
+@given(history=confirmed_histories(), rounds=st.integers(1, 8))
+def test_pages_seen_again_give_the_same_in_rounds_of_any_size_and_in_bulk(
+    tmp_path_factory: pytest.TempPathFactory, history: list[LoadedPage], rounds: int
+) -> None:
+    place, settings = tmp_path_factory.mktemp("bulk"), IndexSettings()
+    one_by_one = cells_of(page_by_page(history, settings))
+    in_rounds = MemoryStore()
+    index = LinkIndex(in_rounds, settings, ManualClock(5))
+    for at in range(0, len(history), rounds):
+        index.apply(history[at : at + rounds])
+    assert shape(cells_of(in_rounds)) == shape(one_by_one)
+    with RocksStore(place / "store") as store:
+        with BulkBuild(store, settings, place) as build:
+            build.add(history)
+            build.finish({}, now=5)
+        assert cells_of(store) == one_by_one
+
+
+def shape(cells: dict[tuple[bytes, bytes, bytes, bytes], bytes]) -> dict[tuple[bytes, bytes, bytes, bytes], bytes]:
+    """Without the times since when links are there: of versions that come in one round only the newest is seen."""
+    return {key: value for key, value in cells.items() if key[3] != b"since"}
 
 
 def test_the_index_goes_on_page_by_page_afterwards(tmp_path: Path) -> None:

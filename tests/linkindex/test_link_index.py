@@ -26,7 +26,7 @@ from weft.linkindex.cells import (
     write_domain_difference,
     write_uri_difference,
 )
-from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page
+from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page, load_seen_again
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc, DomainInfo, UriInfo, decode_page, read_doc
 from weft.model.url import Uri, url_of
@@ -210,6 +210,43 @@ def test_an_unchanged_page_costs_one_cell(play: Playground) -> None:
     play.load("https://a.com/", "https://c.com/", "https://d.com/", at=2, text="long text")
     written = [cell for table in Table for cell in play.store.scan_rows(table) if cell.seq > seq]
     assert [(cell.row, cell.qualifier) for cell in written] == [(b"p:com.a", b"version")]
+
+
+def test_a_page_that_was_seen_again_only_moves_its_version(play: Playground) -> None:
+    play.load("https://a.com/", "https://c.com/", at=10)
+    seq = play.store.last_seq
+    applied = play.index.apply([load_seen_again(b"com.a", b"com.a", 30, since=10)])
+    written = [cell for table in Table for cell in play.store.scan_rows(table) if cell.seq > seq]
+    assert [(cell.row, cell.qualifier) for cell in written] == [(b"p:com.a", b"version")]
+    assert (applied.changed, applied.unchanged, applied.ignored) == (0, 0, 0)
+    url = RULES.identify("https://a.com/")
+    for at, references in ((20, 1), (31, 0)):
+        play.index.apply([load_page(RULES, url, at, [RawLink("https://b.com/")], Doc())])
+        assert play.info(b"com.c").references == references
+
+
+@pytest.mark.parametrize(("since", "at"), [(11, 30), (5, 10), (5, 9)])
+def test_seeing_again_what_was_never_loaded_or_is_older_changes_nothing(play: Playground, since: int, at: int) -> None:
+    play.load("https://a.com/", "https://c.com/", at=10)
+    seq = play.store.last_seq
+    assert play.index.apply([load_seen_again(b"com.a", b"com.a", at, since)]).seq == seq
+    assert play.index.apply([load_seen_again(b"com.b", b"com.b", at, since)]).seq == seq
+
+
+def test_a_page_that_is_gone_does_not_come_back_because_it_was_seen_again(play: Playground) -> None:
+    play.load("https://a.com/", "https://c.com/", at=10)
+    play.index.apply([load_gone(RULES.identify("https://a.com/"), 20)])
+    play.index.apply([load_seen_again(b"com.a", b"com.a", 30, since=10)])
+    play.load("https://a.com/", "https://c.com/", at=25)
+    assert play.info(b"com.c").references == 1
+
+
+def test_a_page_and_that_it_was_seen_again_may_come_in_one_round(play: Playground) -> None:
+    url = RULES.identify("https://a.com/")
+    first, late = (load_page(RULES, url, at, [RawLink(f"https://{at}.com/")], Doc()) for at in (10, 20))
+    play.index.apply([first, load_seen_again(b"com.a", b"com.a", 30, since=10), late])
+    assert play.info(b"com.10", b"com.10").references == 1
+    assert play.info(b"com.20", b"com.20") == UriInfo()
 
 
 def test_a_page_that_links_to_itself_counts_both_ways(play: Playground) -> None:

@@ -105,7 +105,8 @@ def test_a_newer_version_is_refused_and_left_alone(path: Path) -> None:
     SqliteMgmt(path).close()
     with sqlite3.connect(path) as newer:
         newer.execute("INSERT INTO weft_schema VALUES (99, 0)")
-    with pytest.raises(MgmtForeign, match="it has version 99, made by a newer weft; this one knows up to 4"):
+    newest = migrations(SQLITE)[-1].number
+    with pytest.raises(MgmtForeign, match=f"it has version 99, made by a newer weft; this one knows up to {newest}"):
         SqliteMgmt(path)
 
 
@@ -116,13 +117,8 @@ def test_an_older_version_is_brought_up_to_date_once(mgmt: SqliteMgmt) -> None:
     for _ in range(2):
         database.write(lambda tx: bring_up_to_date(tx, steps, _tables(tx), database._script, "here"))
     assert database.read(lambda tx: tx.rows("SELECT a FROM later")) == [(1,)]
-    assert database.read(lambda tx: tx.rows("SELECT version FROM weft_schema ORDER BY version")) == [
-        (1,),
-        (2,),
-        (3,),
-        (4,),
-        (5,),
-    ]
+    versions = database.read(lambda tx: tx.rows("SELECT version FROM weft_schema ORDER BY version"))
+    assert versions == [(step.number,) for step in steps]
     assert mgmt.counts().links["pending"] == 2
 
 

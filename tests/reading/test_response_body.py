@@ -11,6 +11,7 @@ from weft.archive.http_message import HttpHead
 from weft.archive.record_reader import ArchivedResponse
 from weft.config.sections import LimitsSettings
 from weft.model.fetch_error import FetchError
+from weft.model.original import Original
 from weft.reading.body_types import BODY_TYPES
 from weft.reading.outcomes import BodyKind
 from weft.reading.response_body import Body, foreign_body, own_body
@@ -25,7 +26,8 @@ CHUNKED = (("transfer-encoding", "chunked"),)
 
 def own(raw: bytes, fields: tuple[tuple[str, str], ...] = ()) -> Body:
     head = HttpHead(200, fields)
-    return own_body(SETTINGS, URL, head.get("content-type"), ArchivedResponse(URL, "", head, raw, "", False))
+    response = ArchivedResponse(URL, "", head, raw, "", is_revisit=False, original=Original("", URL, "", ""))
+    return own_body(SETTINGS, URL, head.get("content-type"), response)
 
 
 def foreign(raw: bytes, fields: tuple[tuple[str, str], ...] = (), *, is_cut: bool = False) -> Body:

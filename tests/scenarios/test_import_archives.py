@@ -315,3 +315,26 @@ def test_a_disk_that_fills_up_is_said_and_what_was_loaded_is_exact(
     assert 0 < int(str(again["pages"])) < 700
     assert weft("import", "a.warc.gz", "--home", "alone", cwd=tmp_path).returncode == 0
     assert digest(tmp_path, WEFT_HOME="alone") == digest(tmp_path, **home)
+
+
+@pytest.mark.parametrize("options", [(), ("--bulk",)], ids=["rounds", "bulk"])
+def test_a_revisit_moves_the_time_of_its_page(tmp_path: Path, options: tuple[str, ...]) -> None:
+    def revisit(uri: str, date: str, original: str) -> bytes:
+        fields = f"WARC-Refers-To-Target-URI: {uri}\r\nWARC-Refers-To-Date: {original}\r\n"
+        block = warcs.http(b"", status="304 Not Modified")
+        return warcs.record("revisit", uri, block, date=date, fields=fields)
+
+    records = [
+        warcs.response("https://a.com/", warcs.page(1)),
+        revisit("https://a.com/", "2026-02-01T12:00:00Z", warcs.DATE),
+        revisit("https://a.com/", "2026-02-02T12:00:00Z", warcs.DATE),
+        warcs.response("https://b.com/", warcs.page(2)),
+        revisit("https://b.com/", "2026-02-03T12:00:00Z", "2026-02-01T00:00:00Z"),
+        revisit("https://c.com/", "2026-02-03T12:00:00Z", warcs.DATE),
+    ]
+    write(tmp_path / "a.warc", records)
+    run = answer(weft("import", "a.warc", "--json", *options, cwd=tmp_path))
+    assert (run["pages"], run["changed"], run["skipped"], run["passed"]) == (2, 2, 0, {"revisit": 4})
+    fetched = [answer(weft("page", f"https://{name}.com/", "--json", cwd=tmp_path))["fetched"] for name in "ab"]
+    assert fetched == ["2026-02-02T12:00:00Z", warcs.DATE]
+    assert differences(tmp_path) == 0

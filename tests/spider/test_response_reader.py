@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import re
+
 import pytest
 
 from weft.archive.body_decoding import DecodeLimits
+from weft.archive.warc_records import render, sha1
 from weft.mgmt.values import Details, DocId, LinkKind
 from weft.model.fetch_error import FetchError
 from weft.spider.fetching import WITH_HEAD, Response
@@ -27,6 +31,26 @@ def test_a_result_names_its_link_and_claim():
     assert (result.doc_id, result.claim, result.started, result.ended) == (7, 3, NOW - 5, NOW)
     assert (result.status, result.error, result.size) == (200, "", 3)
     assert (result.content_type, result.etag, result.last_modified) == ("text/html", 'W/"x"', "yesterday")
+
+
+def test_the_payload_digest_is_that_of_the_body_without_its_chunks():
+    chunked = judged("Transfer-Encoding: chunked", body=b"3\r\nabc\r\n2;x\r\nde\r\n0\r\nT: 1\r\n\r\n").exchange
+    plain = judged(body=b"abcde").exchange
+    assert chunked.payload_digest == sha1(b"abcde")
+    assert plain.payload_digest == ""
+    digests = [re.search(rb"WARC-Payload-Digest: (.*)\r", unpacked(render(one))) for one in (chunked, plain)]
+    assert {found[1] for found in digests if found} == {b"sha1:" + sha1(b"abcde").encode()}
+
+
+def test_a_gzip_body_keeps_its_content_coding_in_the_digest():
+    packed = gzip.compress(b"abcde")
+    sent = b"%x\r\n%b\r\n0\r\n\r\n" % (len(packed), packed)
+    found = judged("Transfer-Encoding: chunked", "Content-Encoding: gzip", body=sent).exchange
+    assert found.payload_digest == sha1(packed)
+
+
+def unpacked(rendered):
+    return gzip.decompress(b"".join(rendered.members[rendered.main]))
 
 
 @pytest.mark.parametrize(

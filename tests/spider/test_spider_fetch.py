@@ -16,6 +16,7 @@ from support.webservers import ok, tunnel, web_server
 from weft.archive.body_decoding import DecodeLimits
 from weft.mgmt.values import Address, LinkState
 from weft.model.fetch_error import Fault, FetchError
+from weft.model.original import Original
 from weft.model.site import Site, SiteSettings
 
 
@@ -74,13 +75,21 @@ def test_validators_become_conditions_and_304_a_revisit(tmp_path):
     async def scenario():
         async with web_server() as web, running_spider(tmp_path) as running:
             web.answers("/v", b'HTTP/1.1 304 Not Modified\r\nETag: "v2"\r\n\r\n')
-            result = await running.fetch(web.url("/v"), etag='"v1"', last_modified="Mon, 02 Feb 2026 10:00:00 GMT")
+            known = Original("<urn:uuid:1>", web.url("/before"), "2026-02-02T10:00:00.000Z", "A" * 32)
+            modified = "Mon, 02 Feb 2026 10:00:00 GMT"
+            result = await running.fetch(web.url("/v"), etag='"v1"', last_modified=modified, original=known)
             lines = web.requests[0].decode().split("\r\n")
             assert 'If-None-Match: "v1"' in lines
             assert "If-Modified-Since: Mon, 02 Feb 2026 10:00:00 GMT" in lines
             assert (result.status, result.error, result.etag) == (304, "", '"v2"')
             record = running.record(result)
             assert (record.status, record.is_revisit, record.body) == (304, True, b"")
+            with warc_file(running).open("rb") as file:
+                (fields,) = [
+                    dict(found.rec_headers.headers) for found in ArchiveIterator(file) if found.rec_type == "revisit"
+                ]
+            assert fields["WARC-Refers-To-Target-URI"] == web.url("/before")
+            assert fields["WARC-Refers-To-Date"] == "2026-02-02T10:00:00.000Z"
 
     asyncio.run(scenario())
 

@@ -82,7 +82,8 @@ class ArchiveWriter:
         file = self._current()
         positions = [file.append(member) for member in rendered.members]
         position = positions[rendered.main]
-        file.add_line(cdxj.line(rendered.capture, position))
+        if rendered.capture.is_listed:
+            file.add_line(cdxj.line(rendered.capture, position))
         return rendered, position
 
     def _written_out(self) -> None:
@@ -122,10 +123,12 @@ class ArchiveWriter:
             self._file = None
 
     def _remember(self, rendered: RenderedRecords, position: RecordPosition) -> None:
-        if not rendered.is_whole or rendered.capture.status != 200:
+        url, status = rendered.capture.url, rendered.capture.status
+        if rendered.is_whole:
+            # After a 404 the same page is stored in full: a reader of the archive no longer has it.
+            self._earlier.pop(url, None)
+        if not rendered.is_whole or status != 200:
             return
-        url = rendered.capture.url
-        self._earlier.pop(url, None)
-        self._earlier[url] = EarlierRecord(rendered.capture.digest, rendered.record, rendered.date, position)
+        self._earlier[url] = EarlierRecord(rendered.original, position, rendered.is_chunked)
         if len(self._earlier) > self._options.remembered:
             del self._earlier[next(iter(self._earlier))]

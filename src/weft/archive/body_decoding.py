@@ -54,6 +54,12 @@ class Decoded(NamedTuple):
     """False: the encoded stream ended early, and this is what came."""
 
 
+class DecodedSize(NamedTuple):
+    size: int
+    is_whole: bool
+    """False: the encoded stream ended early, and this is how much came."""
+
+
 class _EndsEarly(Exception):  # noqa: N818
     """The encoded stream is not finished where the body is."""
 
@@ -65,11 +71,11 @@ def decode(body: bytes | mmap, content_encoding: str, limits: DecodeLimits) -> D
     return Decoded(b"".join(pieces), is_whole)
 
 
-def decoded_size(body: bytes | mmap, content_encoding: str, limits: DecodeLimits) -> int:
+def decoded_size(body: bytes | mmap, content_encoding: str, limits: DecodeLimits) -> DecodedSize:
     """How large the body is after decoding, without ever holding all of it; raises BodyRefused."""
     sizes: list[int] = []
-    _run(body, content_encoding, limits, lambda piece: sizes.append(len(piece)))
-    return sum(sizes)
+    is_whole = _run(body, content_encoding, limits, lambda piece: sizes.append(len(piece)))
+    return DecodedSize(sum(sizes), is_whole)
 
 
 def decode_beginning(body: bytes | mmap, content_encoding: str, most: int, *, is_cut: bool = False) -> bytes:

@@ -26,6 +26,11 @@ class Capture(NamedTuple):
     digest: str
     """Base32 of the payload's SHA-1; empty where there is none."""
 
+    @property
+    def is_listed(self) -> bool:
+        """Not a 304: replay tools would show it, an empty page, in place of the capture that it confirms."""
+        return self.status != 304
+
 
 class RecordPosition(NamedTuple):
     file: str

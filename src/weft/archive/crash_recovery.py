@@ -52,25 +52,29 @@ def _finish(warc: Path) -> Recovered | None:
         for member in members(file, known):
             _warn_of_gap(warc, end, member)
             end = member.offset + member.length
-            if (line := _line(warc, member)) is not None:
-                lines.append(line)
-                records += 1
-        if not lines and file.seek(0, os.SEEK_END) > _NOT_WORTH_KEEPING:
+            capture = capture_of(member.record)
+            if capture is None:
+                continue
+            records += 1
+            if capture.is_listed:
+                lines.append(cdxj.line(capture, RecordPosition(warc.name, member.offset, member.length)))
+        if not records and file.seek(0, os.SEEK_END) > _NOT_WORTH_KEEPING:
             # Not what a kill leaves behind: somebody should look at it before anything is thrown away.
             log.error("no whole record found, left as it is file=%s", warc.name)
             return None
         cut = _cut(file, end)
         if cut:
             log.warning("torn tail cut file=%s bytes=%d", warc.name, cut)
-        _leave(warc, lines)
+        _leave(warc, lines if records else None)
         return Recovered(warc.name, records, cut)
 
 
-def _leave(warc: Path, lines: list[bytes]) -> None:
-    if lines:
-        cdxj.write_index(warc, lines)
-    else:
+def _leave(warc: Path, lines: list[bytes] | None) -> None:
+    """Write the index; without a response (None) the file goes."""
+    if lines is None:
         warc.unlink()
+    else:
+        cdxj.write_index(warc, lines)
     cdxj.part_of(warc).unlink(missing_ok=True)
     archive_directory.sync_directory(warc.parent)
 
@@ -102,22 +106,15 @@ def _cut(file: BinaryIO, end: int) -> int:
     return size - end
 
 
-def _line(warc: Path, member: Member) -> bytes | None:
-    capture = capture_of(member.record)
-    if capture is None:
-        return None
-    return cdxj.line(capture, RecordPosition(warc.name, member.offset, member.length))
-
-
 def capture_of(record: bytes) -> Capture | None:
-    """What the index says of a record; None where it says nothing."""
+    """What the index may say of a record; None where it says nothing."""
     warc_head, rest = split_head(record)
     fields = dict(parse_head(warc_head).fields)
     kind = fields.get("warc-type")
     if kind not in ("response", "revisit"):
         return None
     head = parse_head(split_head(rest)[0])
-    mime = REVISIT if kind == "revisit" else head.get("content-type").partition(";")[0].strip().lower()
+    mime = REVISIT if kind == "revisit" else head.content_type.partition(";")[0]
     moment = "".join(_digits(fields.get("warc-date", "")))[:14]
     digest = fields.get("warc-payload-digest", "").removeprefix("sha1:")
     return Capture(fields.get("warc-target-uri", ""), moment, mime, head.status, digest)

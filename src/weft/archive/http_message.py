@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from mmap import mmap
 from typing import Final, NamedTuple
 
+from weft.archive import mime_type
+
 MOST_CHUNKS: Final = 100_000
 """Chunks of one byte would cost a hundred times the work of the bytes themselves."""
 
@@ -45,6 +47,11 @@ class HttpHead:
     @property
     def is_chunked(self) -> bool:
         return self.transfer_codings >= CHUNKED
+
+    @property
+    def content_type(self) -> str:
+        """`type/subtype`, with its charset if there is one; empty: the server does not say."""
+        return mime_type.extract(self.joined("content-type"))
 
     @property
     def content_encoding(self) -> str:

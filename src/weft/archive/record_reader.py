@@ -15,6 +15,7 @@ from weft.archive.body_decoding import Decoded, DecodeLimits, decode
 from weft.archive.cdxj import RecordPosition
 from weft.archive.http_message import HttpHead, parse_head, payload_of, split_head
 from weft.archive.warc_records import REFERS_TO
+from weft.model.original import Original
 
 LARGEST_MEMBER: Final = 1 << 30
 
@@ -33,6 +34,8 @@ class ArchivedResponse:
     """Why the body is not whole: length, time, disconnect; empty: it is."""
     is_revisit: bool
     """The payload is that of an earlier fetch: `body` was read there, and is empty after a 304."""
+    original: Original
+    """The capture that `body` was read from."""
 
     @property
     def status(self) -> int:
@@ -100,7 +103,13 @@ class WarcRecord:
             body=bytes(body),
             truncated=self.fields.get("warc-truncated", ""),
             is_revisit=self.fields.get("warc-type") == "revisit",
+            original=source.name(),
         )
+
+    def name(self) -> Original:
+        """How others refer to this record."""
+        record, url, date = (self.fields.get(name, "") for name in ("warc-record-id", "warc-target-uri", "warc-date"))
+        return Original(record, url, date, self.fields.get("warc-payload-digest", "").removeprefix("sha1:"))
 
 
 def parse_record(member: bytes, position: RecordPosition) -> WarcRecord:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from isal import isal_zlib
 
 from weft.archive.cdxj import REVISIT, Capture, RecordPosition
+from weft.model.original import Original
 
 LARGE: Final = 256 << 10
 """Bodies above it are packed piece by piece while they are written."""
@@ -24,6 +25,9 @@ NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modifi
 IDENTICAL: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 REFERS_TO: Final = "Weft-Refers-To"
 """File, offset and length of the record that a revisit repeats; what the standard names cannot be opened directly."""
+NOT_A_PAGE: Final = "Weft-Not-A-Page"
+"""Why the crawl took no page from this response, so that an import of its archive takes none either."""
+ROBOTS: Final = "robots.txt"
 
 _ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS: Final = [first + second for first in _ALPHABET for second in _ALPHABET]
@@ -52,17 +56,25 @@ class Exchange:
     content_encoding: str = ""
     truncated: str = ""
     """Why the body is not whole: length, time, disconnect; empty: it is."""
-    notes: tuple[tuple[str, str], ...] = ()
-    """Fields of a metadata record."""
+    refused: str = ""
+    """Class of what is wrong with the body; empty: nothing."""
+    is_robots: bool = False
+    payload_digest: str = ""
+    """Of the body without its transfer coding, in base32; empty: it has none."""
+    original: Original | None = None
+    """The capture whose validators were sent with the request."""
+
+    @property
+    def not_a_page(self) -> str:
+        return ROBOTS if self.is_robots else self.refused
 
 
 class EarlierRecord(NamedTuple):
     """What is remembered of the last whole record of a URL."""
 
-    digest: str
-    record: str
-    date: str
+    original: Original
     position: RecordPosition
+    is_chunked: bool
 
 
 class RenderedRecords(NamedTuple):
@@ -72,10 +84,11 @@ class RenderedRecords(NamedTuple):
     main: int
     """Which of them holds the response."""
     capture: Capture
-    record: str
-    date: str
+    original: Original
+    """By which a later record may refer to it."""
     is_whole: bool
     """Whether a later identical response may refer to it."""
+    is_chunked: bool
 
 
 class _Identity:
@@ -97,7 +110,7 @@ def render(exchange: Exchange, earlier: EarlierRecord | None = None) -> Rendered
     """The records of an exchange; a revisit if the server or the digest says that the payload is the earlier one."""
     date = warc_date(exchange.started)
     record = _identity.new()
-    payload = sha1(exchange.body)
+    payload = exchange.payload_digest or sha1(exchange.body)
     about = _about(exchange, date)
     concurrent = f"{about}WARC-Concurrent-To: {record}\r\n"
     request_fields = f"{concurrent}Content-Type: application/http; msgtype=request\r\n"
@@ -109,14 +122,13 @@ def render(exchange: Exchange, earlier: EarlierRecord | None = None) -> Rendered
         members.append([_revisit(exchange, record, about, profile, payload, earlier)])
     else:
         members.append(_response(exchange, record, about, payload))
-    if exchange.truncated or exchange.notes:
+    if exchange.truncated or exchange.refused:
         members.append([_metadata(exchange, concurrent)])
     mime = REVISIT if profile else exchange.content_type.partition(";")[0].strip().lower()
-    if profile == NOT_MODIFIED:
-        payload = earlier.digest if earlier else ""
     capture = Capture(exchange.url, _timestamp(date), mime, exchange.status, payload)
+    original = Original(record, exchange.url, date, payload)
     is_whole = not (profile or exchange.truncated)
-    return RenderedRecords(tuple(members), 1, capture, record, date, is_whole)
+    return RenderedRecords(tuple(members), 1, capture, original, is_whole, bool(exchange.payload_digest))
 
 
 def warcinfo(file: str, fields: Iterable[tuple[str, str]], now: int) -> bytes:
@@ -156,22 +168,27 @@ def _head(kind: str, record: str, fields: str, block: bytes, digest: str = "", l
 def _profile(exchange: Exchange, payload: str, earlier: EarlierRecord | None) -> str:
     if exchange.status == 304:
         return NOT_MODIFIED
-    is_same = earlier is not None and earlier.digest == payload and exchange.status == 200
-    return IDENTICAL if is_same and exchange.body and not exchange.truncated else ""
+    if earlier is None or exchange.status != 200 or exchange.truncated or not exchange.body:
+        return ""
+    # Replay tools put the header of a revisit before the body of its original: both must be chunked, or neither.
+    is_same = (earlier.original.digest, earlier.is_chunked) == (payload, bool(exchange.payload_digest))
+    return IDENTICAL if is_same else ""
 
 
 def _revisit(
     exchange: Exchange, record: str, about: str, profile: str, payload: str, earlier: EarlierRecord | None
 ) -> bytes:
-    fields = f"{about}WARC-Profile: {profile}\r\n"
-    if earlier is not None:
+    fields = f"{about}WARC-Profile: {profile}\r\n{_not_a_page(exchange)}"
+    if profile == IDENTICAL and earlier is not None:
         place = earlier.position
-        fields += (
-            f"WARC-Refers-To: {earlier.record}\r\nWARC-Refers-To-Target-URI: {exchange.url}\r\n"
-            f"WARC-Refers-To-Date: {earlier.date}\r\n{REFERS_TO}: {place.file} {place.offset} {place.length}\r\n"
-        )
-    if profile == IDENTICAL:
+        fields += f"{REFERS_TO}: {place.file} {place.offset} {place.length}\r\n"
         fields += f"WARC-Payload-Digest: sha1:{payload}\r\n"
+    original = exchange.original if profile == NOT_MODIFIED and exchange.original else earlier and earlier.original
+    if original is not None:
+        fields += (
+            f"WARC-Refers-To: {original.record}\r\nWARC-Refers-To-Target-URI: {original.url}\r\n"
+            f"WARC-Refers-To-Date: {original.date}\r\n"
+        )
     fields += "Content-Type: application/http; msgtype=response\r\n"
     return _packed(_head("revisit", record, fields, exchange.head), exchange.head)
 
@@ -179,7 +196,7 @@ def _revisit(
 def _response(exchange: Exchange, record: str, about: str, payload: str) -> Iterable[bytes]:
     cut = f"WARC-Truncated: {exchange.truncated}\r\n" if exchange.truncated else ""
     digest = f"WARC-Payload-Digest: sha1:{payload}\r\n"
-    fields = f"{about}{cut}{digest}Content-Type: application/http; msgtype=response\r\n"
+    fields = f"{about}{cut}{digest}{_not_a_page(exchange)}Content-Type: application/http; msgtype=response\r\n"
     is_packed = bool(exchange.content_encoding) or exchange.content_type.lower().startswith(_MEDIA)
     if len(exchange.body) > LARGE:
         return _pieces(exchange, record, fields, is_packed)
@@ -199,10 +216,13 @@ def _pieces(exchange: Exchange, record: str, fields: str, is_packed: bool) -> It
     yield packer.compress(b"\r\n\r\n") + packer.flush()
 
 
+def _not_a_page(exchange: Exchange) -> str:
+    return f"{NOT_A_PAGE}: {exchange.not_a_page}\r\n" if exchange.not_a_page else ""
+
+
 def _metadata(exchange: Exchange, concurrent: str) -> bytes:
-    notes = exchange.notes
-    if exchange.truncated:
-        notes = (("truncated", exchange.truncated), ("received", str(len(exchange.body))), *notes)
+    notes = [("truncated", exchange.truncated), ("received", str(len(exchange.body)))] if exchange.truncated else []
+    notes += [("refused", exchange.refused)] if exchange.refused else []
     block = "".join(f"{name}: {value}\r\n" for name, value in notes).encode()
     fields = f"{concurrent}Content-Type: application/warc-fields\r\n"
     return _packed(_head("metadata", _identity.new(), fields, block), block)

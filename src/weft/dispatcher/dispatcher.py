@@ -149,7 +149,7 @@ class Dispatcher:
             state.budgets.take(site)
         priority = (site.settings.priority or 0) if site else 0
         taken = _given(state.links, domain, chosen, state.filter)
-        state.wanted += [_reopening(each, priority) for each in taken]
+        state.wanted += [_reopening(each, priority, state.scope) for each in taken]
         state.taken += [(domain, each) for each in taken]
 
     def fetches_ended(self, uris: Iterable[str]) -> None:
@@ -220,14 +220,18 @@ def _given(links: LinkRound, domain: bytes, chosen: ChosenLink, segment_filter: 
     return taken
 
 
-def _reopening(chosen: ChosenLink, priority: int) -> Reopen:
+def _reopening(chosen: ChosenLink, priority: int, scope: Scope) -> Reopen:
     record = chosen.record
+    # Without the capture that they came with, a 304 could not say what it stands for. And a sitemap must be read again
+    # if the scope has changed: it may name pages that were out of scope.
+    has_validators = record.original is not None and record.scope in (0, scope.digest)
     return Reopen(
         uri=chosen.uri.decode(),
         url=record.url,
         web_host=web_host_of(record.url),
         after=record.fetched,
-        etag=record.etag,
-        last_modified=record.last_modified,
+        etag=record.etag if has_validators else "",
+        last_modified=record.last_modified if has_validators else "",
+        original=record.original,
         priority=priority + record.depth,
     )

@@ -11,6 +11,7 @@ from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.mgmt.values import WarcPosition
 from weft.model.fetch_error import HASTE_TRIES, FetchError
+from weft.model.original import Original
 from weft.model.refusal import type_by_header
 
 
@@ -49,6 +50,8 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     position: WarcPosition | None = None
     etag: str = ""
     last_modified: str = ""
+    original: Original | None = None
+    """The capture that holds what came; None without a validator."""
     location: str = ""
     """Uri of the redirect's target; of one to the same uri its URL."""
     fingerprint: int = 0
@@ -138,15 +141,15 @@ def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSetting
     )
     if fetched.kind not in DECISIVE:
         return after
-    is_page = fetched.kind is FetchKind.PAGE
     return msgspec.structs.replace(
         after,
         changed=fetched.at if has_changed else record.changed,
         decided=fetched.at,
         decided_position=fetched.position,
-        # Validators only while the page exists: one that comes back must really be fetched.
-        etag=fetched.etag if is_page else "",
-        last_modified=fetched.last_modified if is_page else "",
+        etag=fetched.etag,
+        last_modified=fetched.last_modified,
+        original=fetched.original,
+        scope=0,
         location=fetched.location,
         fingerprint=fetched.fingerprint,
         simhash=fetched.simhash,

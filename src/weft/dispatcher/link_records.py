@@ -17,6 +17,7 @@ from msgspec import field
 
 from weft.linkindex.keys import base_of
 from weft.mgmt.values import WarcPosition
+from weft.model.original import Original
 from weft.model.refusal import Refusal, RefusalKind
 from weft.store.api import Column
 from weft.store.encoding import END, cell_key
@@ -79,6 +80,8 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     decided_position: WarcPosition | None = None
     etag: str = ""
     last_modified: str = ""
+    original: Original | None = None
+    """The capture that these validators came with: what a 304 refers to."""
     location: str = ""
     """The uri that it redirects to, if it does."""
     self_redirect: bool = field(default=False, name="turned")
@@ -90,6 +93,8 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """The uri that this one is a copy of, by its page or by a rule."""
     announced: int = field(default=0, name="claimed")
     """When it changed after its last fetch, according to a sitemap; 0: no sitemap says so."""
+    scope: int = 0
+    """Of a sitemap or feed: the digest of the scope in which it was read. Entries out of that scope left no trace."""
     nesting: int = 0
     """How many indexes of sitemaps, one within another, led to it."""
 

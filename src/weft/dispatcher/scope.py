@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from weft.config.sections import DispatcherSettings
+from weft.dispatcher.scope_digests import scope_digest
 from weft.dispatcher.traps import trap
 from weft.errors import UsageError
 from weft.model.content_type import is_type_wanted, is_wanted, suffix_type
@@ -45,6 +46,11 @@ class Scope:
     def anywhere(self) -> Site | None:
         """The site that covers every domain, if there is one."""
         return self._anywhere
+
+    @cached_property
+    def digest(self) -> int:
+        """Changes with whatever decides which links are crawled; never 0."""
+        return scope_digest(self._sites.values(), self._settings)
 
     @cached_property
     def _named_domains(self) -> frozenset[str]:

@@ -12,20 +12,16 @@ have become links.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
-from hashlib import blake2b
 from itertools import islice
 from typing import Final
 
-import msgspec
-
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.scope import Scope
+from weft.dispatcher.scope_digests import settings_digest, site_digest
 from weft.linkindex.cells import Cells
 from weft.linkindex.keys import base_row
 from weft.model.domain import reversed_domain
 from weft.model.host import ANYWHERE, domain_of_host
-from weft.model.site import Affects, Site
 from weft.store.api import Cell, Reader
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
@@ -37,8 +33,6 @@ SITES_A_STEP: Final = 1000
 
 _FOR_ALL: Final = ROWS + b"00"
 _SETTINGS: Final = ""
-_SCHEDULE: Final = ("refresh", "segment", "outstanding", "learn", "rule")
-"""Settings whose names begin like this do not decide which links are crawled at all."""
 
 
 class SiteChanges:
@@ -46,7 +40,7 @@ class SiteChanges:
     neither."""
 
     def __init__(self, reader: Reader, settings: DispatcherSettings) -> None:
-        self._reader, self._settings = reader, _digest_of_settings(settings)
+        self._reader, self._settings = reader, settings_digest(settings)
         self._known: dict[str, bytes] | None = None
         self._handled: Scope | None = None
 
@@ -55,7 +49,7 @@ class SiteChanges:
         if scope is self._handled:
             return {}
         known = self._stored()
-        now = {_SETTINGS: self._settings, **{site.name: _digest(site) for site in scope.sites}}
+        now = {_SETTINGS: self._settings, **{site.name: site_digest(site) for site in scope.sites}}
         for_all = {_SETTINGS, ANYWHERE, *(site.name for site in scope.sites if site.scope == "any")}
         changed = list(islice((name for name in now if known.get(name) != now[name]), SITES_A_STEP))
         cells: Cells = {}
@@ -113,13 +107,3 @@ def _tasks(name: str, for_all: set[str]) -> Cells:
         return {task_for_all_key(what): b"" for what in (HIDDEN, REFERENCED)}
     domain = _domain_of_site(name)
     return {domain_task_key(what, domain): b"" for what in (HIDDEN, REFERENCED)}
-
-
-def _digest(site: Site) -> bytes:
-    relevant = [site.scope, site.is_excluded, *site.settings.of(Affects.SCOPE), *site.settings.of(Affects.SCHEDULE)]
-    return blake2b(msgspec.json.encode(relevant), digest_size=16).digest()
-
-
-def _digest_of_settings(settings: DispatcherSettings) -> bytes:
-    names = sorted(field.name for field in fields(settings) if not field.name.startswith(_SCHEDULE))
-    return blake2b(msgspec.json.encode([[name, getattr(settings, name)] for name in names]), digest_size=16).digest()

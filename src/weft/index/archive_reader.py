@@ -32,8 +32,6 @@ from weft.reading.settings import CRAWL
 _GROUP: Final = 50
 _AHEAD: Final = 4
 """Groups per worker that may be in progress."""
-_LONGEST_TYPE: Final = 2048
-"""Characters of a content type; the spider reports none that is longer."""
 
 
 class ArchivedFetch(msgspec.Struct, frozen=True, array_like=True):
@@ -114,8 +112,7 @@ class ArchiveReader:
         return ExpectedPage(loaded.cur, loaded.doc) if loaded else ExpectedPage()
 
     def _body(self, page: PageUrl, record: WarcRecord) -> Body:
-        given = record.head.get("content-type")
-        content_type = given if len(given) <= _LONGEST_TYPE else ""
+        content_type = record.head.content_type
         return own_body(self._reader.settings, page.url, content_type, response_of(self._archive, record))
 
 

@@ -28,19 +28,16 @@ from weft.index.open_chunks import OpenChunks
 from weft.index.read_ahead import ReadAhead
 from weft.index.reading_lanes import AskedFetch, FetchReading, ReadyFetch
 from weft.index.round_weight import ROUND_WEIGHT, weight_of
-from weft.linkindex import keys
 from weft.linkindex.cells import Cells
-from weft.linkindex.loaded import NO_OUTLINKS, LoadedPage
+from weft.linkindex.loaded import LoadedPage, load_seen_again
 from weft.linkindex.near_duplicates import near_cells
 from weft.linkindex.pipeline import LinkIndex
-from weft.linkindex.records import Version
 from weft.mgmt.values import BuildChunk, BuildLink, ChunkId
 from weft.model.domain import reversed_domain
 from weft.model.fetch_error import FetchError
 from weft.model.refusal import RefusalKind, type_in_header
 from weft.model.url import Uri, domain_of
 from weft.store.api import Store
-from weft.store.tables import Table
 
 log = logging.getLogger(__name__)
 
@@ -224,7 +221,7 @@ class Builder:
             chunk_marks = {**self._chunks.markers_with(tickets), **chunk_markers.forget(self._reported)}
             marks = {**chunk_marks, **noted(self._store, now)}
             notes = {**round_.cells(), **_near_duplicates(round_), **learned, **marks}
-            applied = self._index.apply([*pages, *self._still_there(links, reads)], notes)
+            applied = self._index.apply([*pages, *_still_there(links, reads)], notes)
         except BaseException:
             # What was offered is not written: it must not count as known.
             self.discovery.forget()
@@ -260,6 +257,8 @@ class Builder:
             after = lastmods.judge(place, record, fetched_at)
             if record.url != link.url and not after.self_redirect:
                 after = msgspec.structs.replace(after, url=link.url)
+            if read.fetched.kind is FetchKind.LISTING:
+                after = msgspec.structs.replace(after, scope=scope.digest)
             round_.put(*place, after)
             if rules:
                 learn_from_fetch(rules, round_, place, after, read.fetched)
@@ -285,16 +284,6 @@ class Builder:
         return [
             DiscoveredLink(each.domain, each.uri, each.url, depth, link.uri, nesting=nesting, redirects=redirects)
             for each in follow
-        ]
-
-    def _still_there(self, links: list[BuildLink], reads: list[ReadFetch]) -> list[LoadedPage]:
-        """Pages that have not changed, according to the server: their content stays, their version moves forward."""
-        same = [link for link, read in zip(links, reads, strict=True) if read.fetched.kind is FetchKind.SAME]
-        columns = [keys.page_column(link.uri.encode(), keys.VERSION) for link in same]
-        return [
-            _at(link, Version.decode(cell.value))
-            for link, cell in zip(same, self._store.get(Table.FLUO, columns), strict=True)
-            if cell is not None
         ]
 
     def _call_handlers(self, loaded: Sequence[ReadyFetch]) -> None:
@@ -333,7 +322,7 @@ def _domain_key(uri: str) -> bytes:
     return reversed_domain(domain_of(Uri(uri))).encode()
 
 
-def _at(link: BuildLink, known: Version) -> LoadedPage:
-    """The known content, seen again; only its version counts."""
-    version = Version(link.result.ended, known.content)
-    return LoadedPage(link.uri.encode(), _domain_key(link.uri), version, cur=b"{}", doc=b"", outlinks=NO_OUTLINKS)
+def _still_there(links: Sequence[BuildLink], reads: Sequence[ReadFetch]) -> list[LoadedPage]:
+    """Pages that have not changed, according to the server: their content stays, their version moves forward."""
+    same = [link for link, read in zip(links, reads, strict=True) if read.fetched.kind is FetchKind.SAME]
+    return [load_seen_again(link.uri.encode(), _domain_key(link.uri), link.result.ended) for link in same]

@@ -25,7 +25,7 @@ class BulkImporter:
         try:
             for block in self._reader.blocks(source, self._now, pages=left):
                 self._build.add(block.pages)
-                self.report.pages += len(block.pages)
+                self.report.pages += len(block.loads)
                 self.report.removed += sum(page.is_gone for page in block.pages)
                 count_block(self.report, block, source, watcher)
                 watcher.moved(self.report, source, block.bytes_read)

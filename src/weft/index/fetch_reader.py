@@ -11,12 +11,13 @@ import msgspec
 from weft.archive.archive_errors import RecordUnreadable
 from weft.archive.body_decoding import BodyRefused
 from weft.archive.cdxj import RecordPosition
-from weft.archive.record_reader import read_record
+from weft.archive.record_reader import ArchivedResponse, read_record
 from weft.dispatcher.fetch_results import Fetched, FetchKind
 from weft.dispatcher.lastmods import Lastmod
 from weft.linkindex.loaded import LoadedPage
 from weft.mgmt.values import BuildLink, Result, WarcPosition
 from weft.model.fetch_error import FetchError, error_of_status
+from weft.model.original import Original
 from weft.model.url import PageUrl
 from weft.reading.following import FoundUrl
 from weft.reading.http_reader import HttpReader, PageResponse, Reading
@@ -64,18 +65,31 @@ class FetchReader:
         page = self._reader.rules.identify(link.url)
         if result.error or not result.position:
             return failed(result, result.error or FetchError.LOST)
-        open_payload = partial(self._body, page, result.content_type, result.position)
+        opened = _Opened(self._archive, result.position)
+        open_payload = partial(self._body, page, result.content_type, opened)
         try:
             reading = self._reader.read(PageResponse(page, result.ended, result.status, result.location, open_payload))
         except RecordUnreadable:
             return failed(result, FetchError.ARCHIVE)
         except BodyRefused as refused:
             return failed(result, refused.reason)
-        return _read_of(result, reading)
+        return _read_of(result, reading, opened.original)
 
-    def _body(self, page: PageUrl, content_type: str, at: WarcPosition) -> Body:
-        response = read_record(self._archive, RecordPosition(at.file, at.offset, at.length))
-        return own_body(self._reader.settings, page.url, content_type, response)
+    def _body(self, page: PageUrl, content_type: str, opened: _Opened) -> Body:
+        return own_body(self._reader.settings, page.url, content_type, opened.read())
+
+
+class _Opened:
+    """The record of a fetch, if it is read: only responses with content are."""
+
+    def __init__(self, archive: Path, at: WarcPosition) -> None:
+        self._archive, self._at = archive, RecordPosition(at.file, at.offset, at.length)
+        self.original: Original | None = None
+
+    def read(self) -> ArchivedResponse:
+        response = read_record(self._archive, self._at)
+        self.original = response.original
+        return response
 
 
 def failed(result: Result, error: str) -> ReadFetch:
@@ -84,18 +98,21 @@ def failed(result: Result, error: str) -> ReadFetch:
     return ReadFetch(fetched=_fetched(result, FetchKind.FAILED, **about))
 
 
-def _read_of(result: Result, reading: Reading) -> ReadFetch:
+def _read_of(result: Result, reading: Reading, original: Original | None) -> ReadFetch:
     outcome = reading.outcome
-    if outcome is PageOutcome.BAD_REDIRECT:
-        return failed(result, FetchError.REDIRECT)
     if outcome is PageOutcome.FAILING:
         return failed(result, error_of_status(result.status))
-    is_page = outcome is PageOutcome.PAGE
+    if outcome is PageOutcome.BAD_REDIRECT:
+        return failed(result, FetchError.REDIRECT)
+    # Validators only of content: a page that was gone and comes back must really be fetched. And only with the capture
+    # that they came with: a 304 must be able to refer to it.
+    has_validators = original is not None and bool(result.etag or result.last_modified)
     fetched = _fetched(
         result,
         _KINDS[outcome],
-        etag=result.etag if is_page else "",
-        last_modified=result.last_modified if is_page else "",
+        etag=result.etag if has_validators else "",
+        last_modified=result.last_modified if has_validators else "",
+        original=original if has_validators else None,
         location=_location(reading),
         fingerprint=reading.fingerprint,
         simhash=reading.simhash,

@@ -52,7 +52,7 @@ class ImportReport:
     """One sentence for each file that could not be read to its end."""
 
     def add(self, applied: Applied, pages: list[LoadedPage]) -> None:
-        self.pages += len(pages)
+        self.pages += sum(page.same_since is None for page in pages)
         self.removed += sum(page.is_gone for page in pages)
         self.changed += applied.changed
         self.unchanged += applied.unchanged

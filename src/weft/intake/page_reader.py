@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 from weft.config.sections import LimitsSettings
 from weft.intake.import_source import ImportSource
 from weft.intake.page_parser import ParseResult, ParseTask
-from weft.intake.record_heads import ArchiveRecord
+from weft.intake.record_heads import REVISIT, ArchiveRecord
 from weft.intake.skip_reasons import Refused
 from weft.intake.source_format import SourceFormat
 from weft.intake.source_lines import SourceLine, SourceLines
@@ -121,6 +121,11 @@ class PageBlock(NamedTuple):
     passed: Counter[str]
     """Records that say nothing of a page, by what they are."""
 
+    @property
+    def loads(self) -> list[LoadedPage]:
+        """Without pages that were only seen again: `passed` counts those."""
+        return [page for page in self.pages if page.same_since is None]
+
 
 class PageReader:
     """Reads sources into blocks, such that rounds of `round_pages` can be made of whole ones."""
@@ -143,7 +148,7 @@ class PageReader:
                 block = _block(group, answer, pages)
                 yield block
                 if pages is not None:
-                    pages -= len(block.pages)
+                    pages -= len(block.loads)
                     if pages <= 0:
                         return
         finally:
@@ -180,15 +185,17 @@ def _taken(waiting: deque[tuple[ParseGroup, ParsePromise]]) -> tuple[ParseGroup,
 def _block(group: ParseGroup, answer: list[ParseResult], most: int | None) -> PageBlock:
     """What a group gave, up to the first `most` pages."""
     pages: list[LoadedPage] = []
-    skipped, passed = [*group.skipped], Counter(group.passed)
+    skipped, passed, loads = [*group.skipped], Counter(group.passed), 0
     for position, found in zip(group.positions, answer, strict=True):
-        if len(pages) == most:
+        if loads == most:
             break
         if isinstance(found, LoadedPage):
             pages.append(found)
+            is_load = found.same_since is None
+            loads, passed[REVISIT] = loads + is_load, passed[REVISIT] + (not is_load)
         elif isinstance(found, Refused):
             skipped.append(Skipped(position, found))
         else:
             passed[found] += 1
     pages.sort(key=lambda page: page.uri)
-    return PageBlock(pages, group.after, group.bytes_read, sorted(skipped), passed)
+    return PageBlock(pages, group.after, group.bytes_read, sorted(skipped), +passed)

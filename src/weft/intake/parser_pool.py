@@ -23,9 +23,9 @@ from weft.model.url import UrlRules
 from weft.reading.settings import ReadingSettings
 
 _Columns = tuple[list[bytes], list[bytes], list[bytes], list[bool]]
-_Page = tuple[int, bytes, bytes, int, bytes, bytes, bytes, _Columns, bytes]
-"""Number in the task, uri, domain, fetched, content hash, cur, doc, outlinks, moved_to: tuples are read faster than
-objects."""
+_Page = tuple[int, bytes, bytes, int, bytes, bytes, bytes, _Columns, bytes, int | None]
+"""Number in the task, uri, domain, fetched, content hash, cur, doc, outlinks, moved_to, since when it says the same:
+tuples are read faster than objects."""
 _Answer = tuple[list[_Page], list[tuple[int, SkipReason, str]], list[tuple[int, str]]]
 
 
@@ -51,9 +51,8 @@ def encode_answer(answer: Sequence[ParseResult]) -> bytes:
     pages, refused, passed = [], [], []
     for number, found in enumerate(answer):
         if isinstance(found, LoadedPage):
-            pages.append(
-                (number, found.uri, found.domain, *found.version, found.cur, found.doc, found.outlinks, found.moved_to)
-            )
+            about = (*found.version, found.cur, found.doc, found.outlinks, found.moved_to, found.same_since)
+            pages.append((number, found.uri, found.domain, *about))
         elif isinstance(found, Refused):
             refused.append((number, *found))
         else:
@@ -67,9 +66,9 @@ def decode_answer(data: bytes | bytearray) -> list[ParseResult]:
     found: dict[int, ParseResult] = dict(passed)
     for number, reason, why in refused:
         found[number] = Refused(reason, why)
-    for number, uri, domain, fetched, content, cur, doc, outlinks, moved_to in pages:
+    for number, uri, domain, fetched, content, cur, doc, outlinks, moved_to, since in pages:
         version = Version(fetched, content)
-        found[number] = LoadedPage(uri, domain, version, cur, doc, Outlinks(*outlinks), moved_to)
+        found[number] = LoadedPage(uri, domain, version, cur, doc, Outlinks(*outlinks), moved_to, since)
     if sorted(found) != list(range(len(found))):
         raise msgspec.ValidationError("an answer lacks some of its parts")
     return [found[number] for number in range(len(found))]

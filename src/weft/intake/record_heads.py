@@ -7,11 +7,13 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from weft.archive.warc_records import NOT_A_PAGE
 from weft.errors import WeftError
 from weft.intake.source_format import SourceFormat
 
 BEGINS: Final = {
-    SourceFormat.WARC: re.compile(rb"WARC/[0-9][0-9.]*[ \t]*\r?\n"),
+    # Some writers put a byte order mark before a record.
+    SourceFormat.WARC: re.compile(rb"(?:\xef\xbb\xbf)?WARC/[0-9][0-9.]*[ \t]*\r?\n"),
     SourceFormat.ARC: re.compile(rb"[a-z][a-z0-9+.-]*:[^\r\n]* \S+ \d{14,17} [^\r\n]+\r?\n", re.IGNORECASE),
 }
 """How a record begins."""
@@ -22,7 +24,9 @@ BEGINS_LATER: Final = {form: re.compile(rb"(?<=\n)" + begins.pattern, begins.fla
 
 _ARC: Final = re.compile(r"(.+?) (\S+) (\d{14,17}) (\S+)(?: .*)? (\d+)\r?\n?", re.DOTALL)
 _FOLDED: Final = re.compile(rb"\r?\n[ \t]+")
-_WANTED: Final = ("response", "resource")
+_NOT_A_PAGE: Final = NOT_A_PAGE.lower().encode()
+REVISIT: Final = "revisit"
+_WANTED: Final = ("response", "resource", REVISIT)
 _LARGEST_LENGTH: Final = 20
 """Digits: longer numbers are made to hurt."""
 
@@ -42,6 +46,12 @@ class ArchiveRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     is_cut: bool
     """Whether whoever wrote it left out a part of the content."""
     body: bytes
+    not_a_page: str = ""
+    """Why the crawl that wrote it took no page from it."""
+    refers_to: str = ""
+    """Of a revisit: the URL whose content it repeats; empty: its own."""
+    refers_to_date: str = ""
+    """When that was fetched; empty: nobody knows."""
 
 
 class RecordHead(NamedTuple):
@@ -58,10 +68,15 @@ class RecordHead(NamedTuple):
     """Whether the content continues in another record."""
     is_cut: bool = False
     """Whether whoever wrote the record left out a part of the content."""
+    not_a_page: str = ""
+    """Why the crawl that wrote the record took no page from it."""
+    refers_to: str = ""
+    refers_to_date: str = ""
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the content may describe a page: a response, what was found without one, or a line of a WAT file."""
+        """Whether it may say something of a page: a response or that it is the same, what was found without one, or a
+        line of a WAT file."""
         return self.kind in _WANTED or (self.kind == "metadata" and self.media.startswith("application/json"))
 
 
@@ -81,12 +96,14 @@ def _warc_head(block: bytes) -> RecordHead:
     return RecordHead(
         kind=_text(fields, b"warc-type").lower(),
         length=int(length),
-        # The first edition of the standard has these brackets in its grammar, and wget writes them.
-        uri=_text(fields, b"warc-target-uri").removeprefix("<").removesuffix(">"),
+        uri=_unbracketed(_text(fields, b"warc-target-uri")),
         date=_text(fields, b"warc-date"),
         media=_text(fields, b"content-type"),
         is_segment=b"warc-segment-number" in fields,
         is_cut=b"warc-truncated" in fields,
+        not_a_page=_text(fields, _NOT_A_PAGE),
+        refers_to=_unbracketed(_text(fields, b"warc-refers-to-target-uri")),
+        refers_to_date=_text(fields, b"warc-refers-to-date"),
     )
 
 
@@ -96,6 +113,11 @@ def _arc_head(block: bytes) -> RecordHead:
         raise HeadRefused(f"its line is {_shown(block.rstrip())}; expected URL, address, date, type and length")
     kind = "warcinfo" if line[1].startswith("filedesc:") else "response"
     return RecordHead(kind, int(line[5]), uri=line[1], date=line[3], media=line[4])
+
+
+def _unbracketed(uri: str) -> str:
+    """The first edition of the standard has these brackets in its grammar, and wget writes them."""
+    return uri.removeprefix("<").removesuffix(">")
 
 
 def _text(fields: dict[bytes, bytes], name: bytes) -> str:

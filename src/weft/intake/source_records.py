@@ -19,6 +19,7 @@ from weft.intake.window import BytePlace, Window
 
 _BLANK: Final = re.compile(rb"[\r\n]*")
 _SEPARATOR: Final = re.compile(rb"\r\n\r\n")
+_CUT_ARC_LINE: Final = re.compile(rb"[a-z][a-z0-9+.-]*+(?::|$)", re.IGNORECASE)
 _NO_HEAD: Final = "no record begins here"
 _NO_END: Final = "the head of a record has no end"
 _CUT: Final = "it ends inside a record"
@@ -131,7 +132,15 @@ class SourceRecords:
         following = blank[1] if blank else end
         is_last = following == window.reach(following)
         is_end = is_last or window.match(_SEPARATOR, end) or window.match(self._begins, following)
-        return following if is_end else None
+        return following if is_end or (following > end and self._is_cut_line(following)) else None
+
+    def _is_cut_line(self, start: int) -> bool:
+        """Whether the file ends inside the line of an ARC record that begins at `start`: the one before it is whole."""
+        if self._form is not SourceFormat.ARC:
+            return False
+        there, longest = self._window.reach(start + self._slack), self._slack
+        rest = self._window.cut(start, there)
+        return len(rest) < longest and b"\n" not in rest and _CUT_ARC_LINE.match(rest) is not None
 
     def _entry(self, head: RecordHead, body: bytes, following: BytePlace) -> RecordEntry:
         after = SourcePosition(self._here.number + 1, *following)
@@ -140,9 +149,9 @@ class SourceRecords:
         if head.is_segment:
             why = "it is a segment of a record; expected a whole one"
             return RecordEntry(self._here, after, refused=Refused(SkipReason.SEGMENT, why))
-        return RecordEntry(
-            self._here, after, ArchiveRecord(head.kind, head.uri, head.date, head.media, head.is_cut, body)
-        )
+        about = (head.kind, head.uri, head.date, head.media, head.is_cut)
+        record = ArchiveRecord(*about, body, head.not_a_page, head.refers_to, head.refers_to_date)
+        return RecordEntry(self._here, after, record)
 
     def _large(self, head: RecordHead, begin: int) -> RecordEntry | None:
         """Pass a record that is too large to be held."""

@@ -103,8 +103,8 @@ class _Extract:
 
     def recognise(self, types: Iterable[BodyType]) -> RecognisedBody | None:
         """Whatever else weft reads, an extract holds nothing of it."""
-        has_type = bool(self.head.get("content-type"))
-        is_html = media_type_of(self.head) in HTML_MEDIA_TYPES if has_type else self._page is not None
+        media_type = media_type_of(self.head)
+        is_html = media_type in HTML_MEDIA_TYPES if media_type else self._page is not None
         return RecognisedBody(BodyKind.PAGE, self._content) if is_html else None
 
     def _content(self, settings: ReadingSettings) -> PageContent:

@@ -54,7 +54,11 @@ class _Waiting(NamedTuple):
     counted: list[int] | None
     """Which outlinks are references, by number; None: all."""
     since: list[int] | None = None
-    """When each outlink appeared; None: with this version."""
+    """When each outlink appeared; None: with this version. Of a page seen again: since when it says the same."""
+
+    @property
+    def is_seen_again(self) -> bool:
+        return not self.content
 
 
 class _Said(msgspec.Struct, array_like=True, gc=False):
@@ -111,7 +115,8 @@ class BulkBuild:
         if self._settings.count == "external":
             counted = [number for number, domain in enumerate(domains) if domain != page.domain]
         doc = compress_doc(page.doc) if page.doc else b""
-        packed = _pack((*page.version, page.cur, doc, targets, anchors, plain, counted, None))
+        since = None if page.same_since is None else [page.same_since]
+        packed = _pack((*page.version, page.cur, doc, targets, anchors, plain, counted, since))
         return b"".join((page.uri, b"\0", self._arrived.to_bytes(_ARRIVAL, "big"), packed))
 
     def finish(self, notes: Mapping[bytes, bytes | None], now: int) -> BulkBuilt:
@@ -154,21 +159,24 @@ class BulkBuild:
 
     def _newest(self) -> Iterator[_Page]:
         for uri, records in groupby(self._pages, key=_uri_of):
-            versions = (_unpack(record[len(uri) + 1 + _ARRIVAL :]) for record in records)
-            current = next(versions)
-            for other in versions:
-                current = _later(current, other)
-            yield _Page(uri, current)
+            current: _Waiting | None = None
+            for record in records:
+                current = _later(current, _unpack(record[len(uri) + 1 + _ARRIVAL :]))
+            if current is not None:
+                yield _Page(uri, current)
 
     def _curs(self) -> Iterator[Pair]:
         """What each page says that is there, in order of uris."""
         for uri, records in groupby(self._pages, key=_uri_of):
-            versions = (_unpack_said(record[len(uri) + 1 + _ARRIVAL :]) for record in records)
-            newest = next(versions)
+            newest: _Said | None = None
             # One at a time, there may be many; the first of those that are equal, as in `_newest`.
-            for other in versions:
-                newest = max(newest, other, key=_age)
-            if newest.cur:
+            for record in records:
+                other = _unpack_said(record[len(uri) + 1 + _ARRIVAL :])
+                if not other.content:
+                    _move(newest, record[len(uri) + 1 + _ARRIVAL :])
+                else:
+                    newest = max(newest, other, key=_age) if newest else other
+            if newest and newest.cur:
                 yield uri, newest.cur
 
     def close(self) -> None:
@@ -185,13 +193,34 @@ def _uri_of(record: bytes) -> bytes:
     return record[: record.index(0)]
 
 
-def _later(current: _Waiting, other: _Waiting) -> _Waiting:
+def _later(current: _Waiting | None, other: _Waiting) -> _Waiting | None:
     """The newer of two versions; an outlink that stays keeps the time of its first appearance."""
+    if other.is_seen_again:
+        if current is None or not _is_confirmed(current, other):
+            return current
+        return current._replace(fetched=other.fetched, since=_appearances(current))
+    if current is None:
+        return other
     if other[:2] <= current[:2]:
         return current
-    since = current.since or [current.fetched] * len(current.targets)
+    since = _appearances(current)
     appeared = dict(zip(current.targets, since, strict=True))
     return other._replace(since=[appeared.get(target, other.fetched) for target in other.targets])
+
+
+def _appearances(version: _Waiting) -> list[int]:
+    return version.since or [version.fetched] * len(version.targets)
+
+
+def _is_confirmed(current: _Waiting | _Said, again: _Waiting) -> bool:
+    (since,) = again.since or [0]
+    return bool(current.cur) and since <= current.fetched < again.fetched
+
+
+def _move(newest: _Said | None, seen_again: bytes) -> None:
+    again = _unpack(seen_again)
+    if newest and _is_confirmed(newest, again):
+        newest.fetched = again.fetched
 
 
 def _references(now: _Waiting) -> tuple[list[bytes], list[bytes], list[bool]]:
@@ -210,7 +239,7 @@ def _own_cells(page: _Page) -> list[Pair]:
     version = Version(now.fetched, now.content).encode()
     if not now.cur:
         return [(keys.page_gone(uri), version)]
-    since = now.since or [now.fetched] * len(now.targets)
+    since = _appearances(now)
     return [
         (keys.page_cur(uri), now.cur),
         (keys.page_since(uri), encode_since(since)),

@@ -52,10 +52,12 @@ class LoadedPage:
     outlinks: Outlinks
     moved_to: bytes = b""
     """Of a page that is gone because it redirects now: the uri that it leads to."""
+    same_since: int | None = None
+    """Not a version, but that what the page said from that time on was seen again at `version.fetched`."""
 
     @property
     def is_gone(self) -> bool:
-        return not self.cur
+        return not self.cur and self.same_since is None
 
 
 class RawLink(NamedTuple):
@@ -163,6 +165,14 @@ def load_gone(page: PageUrl, at: int, moved_to: str = "") -> LoadedPage:
     """The knowledge that there is no such page (any more) at `at`, perhaps because it redirects now."""
     version, domain = Version(at, GONE_CONTENT), _domain_key(page.domain)
     return LoadedPage(page.uri.encode(), domain, version, b"", b"", NO_OUTLINKS, moved_to.encode())
+
+
+def load_seen_again(uri: bytes, domain: bytes, at: int, since: int = 0) -> LoadedPage:
+    """The knowledge that the page still had, at `at`, the content that it had at `since`.
+
+    A page of which nothing is known from then on stays as it is: its content may be one that was never loaded.
+    """
+    return LoadedPage(uri, domain, Version(at, b""), b"", b"", NO_OUTLINKS, same_since=since)
 
 
 def outlinks_of(record: PageRecord) -> Outlinks:

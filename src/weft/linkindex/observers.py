@@ -38,14 +38,41 @@ class SortedPages:
     """Not newer than what is known."""
 
 
-def newest(pages: Iterable[LoadedPage]) -> dict[bytes, LoadedPage]:
-    """The newest version of each page, whatever the order they came in."""
+class NewestPages(NamedTuple):
+    best: dict[bytes, LoadedPage]
+    """The newest version of each page."""
+    moved: dict[bytes, Version]
+    """Of pages that were seen again: the version that stands, its time moved."""
+
+
+def newest(pages: Iterable[LoadedPage], known: Mapping[bytes, Version]) -> NewestPages:
+    """The newest version of each page, whatever the order they came in.
+
+    Only pages that were seen again depend on it: they confirm what stands when they come.
+    """
     best: dict[bytes, LoadedPage] = {}
+    moved: dict[bytes, Version] = {}
     for page in pages:
-        other = best.setdefault(page.uri, page)
-        if page.version > other.version:
-            best[page.uri] = page
-    return best
+        uri = page.uri
+        if page.same_since is not None:
+            _confirm(page, page.same_since, best.get(uri), known.get(uri), moved)
+        elif uri not in moved:
+            other = best.setdefault(uri, page)
+            if page.version > other.version:
+                best[uri] = page
+        elif page.version > moved[uri]:
+            best[uri] = page
+            del moved[uri]
+    return NewestPages(best, moved)
+
+
+def _confirm(
+    page: LoadedPage, since: int, loaded: LoadedPage | None, known: Version | None, moved: dict[bytes, Version]
+) -> None:
+    versions = [version for version in (moved.get(page.uri), loaded and loaded.version, known) if version]
+    standing = max(versions, default=None)
+    if standing and standing.content != GONE_CONTENT and since <= standing.fetched < page.version.fetched:
+        moved[page.uri] = Version(page.version.fetched, standing.content)
 
 
 def sort_out(best: Mapping[bytes, LoadedPage], known: Mapping[bytes, Version]) -> SortedPages:

@@ -70,10 +70,13 @@ def plan_round(
     """Decide what `pages` (this owner's) and `messages` (to this owner, in order) do to the index."""
     rules = rules or CountingRules()
     plan = RoundPlan()
-    best = newest(sorted(pages, key=lambda page: page.uri))
-    known = state.versions(list(best))
+    given = sorted(pages, key=lambda page: page.uri)
+    known = state.versions(list(dict.fromkeys(page.uri for page in given)))
+    best, moved = newest(given, known)
     plan.pages = sort_out(best, known)
     changes, docs = _observe_pages(plan, state, known, rules)
+    for uri, version in moved.items():
+        plan.cells[keys.page_version(uri)] = version.encode()
     own = [*messages, *changes]
     # Cells are then made nearly in the order of their keys, which halves the cost of writing them.
     own.sort(key=itemgetter(0))

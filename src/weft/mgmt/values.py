@@ -7,6 +7,7 @@ from typing import NewType
 
 import msgspec
 
+from weft.model.original import Original
 from weft.model.site import SiteSettings
 
 DocId = NewType("DocId", int)
@@ -69,6 +70,7 @@ class NewLink(msgspec.Struct, frozen=True):
     """Lower goes first within a host."""
     etag: str = ""
     last_modified: str = ""
+    original: Original | None = None
 
 
 class ClaimedLink(msgspec.Struct, frozen=True):
@@ -93,6 +95,8 @@ class Details(msgspec.Struct, frozen=True):
     claim: int
     etag: str = ""
     last_modified: str = ""
+    original: Original | None = None
+    """The capture that these validators came with: what a 304 refers to."""
     site: SiteSettings = SiteSettings()
     """What is set for the link's site."""
     address: str = ""
@@ -234,6 +238,8 @@ class Reopen(msgspec.Struct, frozen=True, kw_only=True):
     after: int
     etag: str = ""
     last_modified: str = ""
+    original: Original | None = None
+    """The capture that these validators came with."""
     priority: int = 0
 
 

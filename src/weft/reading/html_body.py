@@ -15,7 +15,7 @@ HTML_MEDIA_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
 
 
 def _recognise(body: Body) -> ReadBody | None:
-    is_html = body.media_type in HTML_MEDIA_TYPES if body.head.get("content-type") else looks_like_html(body.data)
+    is_html = body.media_type in HTML_MEDIA_TYPES if body.media_type else looks_like_html(body.data)
     return partial(_read, body) if is_html else None
 
 

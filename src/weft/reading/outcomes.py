@@ -8,7 +8,7 @@ from typing import Final
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _GONE: Final = frozenset({404, 410})
 _PARTIAL: Final = 206
-_NOT_MODIFIED: Final = 304
+NOT_MODIFIED: Final = 304
 
 
 class Leads(StrEnum):
@@ -88,7 +88,7 @@ def outcome_of(status: int, leads: Leads, body: BodyKind) -> PageOutcome:
         return _OF_REDIRECT[leads]
     if status in _GONE:
         return PageOutcome.GONE
-    return PageOutcome.SAME if status == _NOT_MODIFIED else PageOutcome.FAILING
+    return PageOutcome.SAME if status == NOT_MODIFIED else PageOutcome.FAILING
 
 
 def effect_of(outcome: PageOutcome, *, bad_redirect_removes: bool) -> Effect:

@@ -100,11 +100,11 @@ def foreign_body(settings: ReadingSettings, url: str, head: HttpHead, raw: bytes
     `is_cut`: its record admits that a part is missing, so that an encoding may end too early.
     """
     limits = _decode_limits(settings)
-    return Body(url, head, head.get("content-type"), lambda: _decode_foreign(head, raw, limits, is_cut))
+    return Body(url, head, head.content_type, lambda: _decode_foreign(head, raw, limits, is_cut))
 
 
 def media_type_of(head: HttpHead) -> str:
-    return head.get("content-type").partition(";")[0].strip().lower()
+    return head.content_type.partition(";")[0]
 
 
 def looks_like_html(data: bytes) -> bool:

@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from mmap import mmap
-from typing import Final
+from typing import Final, NamedTuple
 
 import ada_url
 
 from weft.archive.body_decoding import BodyRefused, DecodeLimits, decode_beginning, decoded_size
 from weft.archive.http_message import CHUNKED, HttpHead, parse_head, read_chunks, text_of
-from weft.archive.warc_records import Exchange
+from weft.archive.warc_records import Exchange, sha1
 from weft.mgmt.values import Details, LinkKind, Result
 from weft.model.fetch_error import FetchError
 from weft.model.site import SiteSettings
@@ -39,6 +39,19 @@ class FetchRecord:
     """None: there was no response, so there is nothing to keep."""
 
 
+class _Content(NamedTuple):
+    """What is in a body."""
+
+    size: int
+    """After decoding."""
+    error: str = ""
+    """Class of what is wrong with it."""
+    body: bytes = b""
+    """Where it is wanted."""
+    is_whole: bool = True
+    """Whether its encoding has an end."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResponseReader:
     """Knows the limits of a body, and what may be archived."""
@@ -54,39 +67,38 @@ class ResponseReader:
         if not FIRST_STATUS <= head.status <= LAST_STATUS:
             return failed(details, FetchError.BAD_HTTP, started, ended)
         payload, response = _framed(head, response)
-        size, error, body = self._content(details, head, payload, response)
+        content = self._content(details, head, payload, response)
         result = Result(
             doc_id=details.doc_id,
             claim=details.claim,
             started=started,
             ended=ended,
             status=head.status,
-            error=error,
-            size=size,
+            error=content.error,
+            size=content.size,
             retry_after=_retry_after(head, ended),
             etag=_short(head, "etag"),
             last_modified=_short(head, "last-modified"),
             location=_location(head, details.url),
-            content_type=_short(head, "content-type"),
-            body=body,
+            content_type=head.content_type,
+            body=content.body,
         )
-        return FetchRecord(result, self._exchange(request, response, head, error, started))
+        exchange = self._exchange(details, request, response, head, content, started)
+        return FetchRecord(result, replace(exchange, payload_digest=sha1(payload) if head.is_chunked else ""))
 
-    def _content(
-        self, details: Details, head: HttpHead, payload: bytes | mmap, response: Response
-    ) -> tuple[int, str, bytes]:
-        """Size after decoding, class of what is wrong with it, and the body where it is wanted."""
+    def _content(self, details: Details, head: HttpHead, payload: bytes | mmap, response: Response) -> _Content:
         try:
             if response.error is FetchError.BAD_ENCODING:
-                return len(payload), str(response.error), b""
+                return _Content(len(payload), str(response.error))
             if details.kind is LinkKind.ROBOTS and 200 <= head.status < 300:
                 body = self._robots(head, response, payload)
-                return len(body), "", body
+                return _Content(len(body), body=body)
             if response.error is not None:
-                return len(payload), str(response.error), b""
-            return decoded_size(payload, head.content_encoding, self._limits_of(details.site)), "", b""
+                return _Content(len(payload), str(response.error))
+            size, is_whole = decoded_size(payload, head.content_encoding, self._limits_of(details.site))
+            return _Content(size, is_whole=is_whole)
         except BodyRefused as refused:
-            return len(payload), str(refused.reason), b""
+            return _Content(len(payload), str(refused.reason))
 
     def _limits_of(self, site: SiteSettings) -> DecodeLimits:
         return replace(self.limits, size=min(self.limits.size, site.max_bytes)) if site.max_bytes else self.limits
@@ -95,7 +107,9 @@ class ResponseReader:
         """A robots.txt, and one byte more where it is too long."""
         return decode_beginning(payload, head.content_encoding, self.robots_bytes + 1, is_cut=response.is_cut)
 
-    def _exchange(self, request: Request, response: Response, head: HttpHead, error: str, started: int) -> Exchange:
+    def _exchange(
+        self, details: Details, request: Request, response: Response, head: HttpHead, content: _Content, started: int
+    ) -> Exchange:
         return Exchange(
             url=request.url,
             ip="" if request.access.proxy else request.ip,
@@ -104,18 +118,23 @@ class ResponseReader:
             head=response.head,
             body=response.body,
             status=head.status,
-            content_type=head.get("content-type"),
+            content_type=head.content_type,
             content_encoding=head.content_encoding,
-            truncated=_truncated(response),
-            notes=(("refused", error),) if error else (),
+            truncated=_truncated(response, content),
+            refused=content.error,
+            is_robots=details.kind is LinkKind.ROBOTS,
+            original=details.original,
         )
 
 
-def _truncated(response: Response) -> str:
-    """Why the body is not whole, in the words of ISO 28500, which has none for a body that nobody wanted."""
-    if not response.is_cut:
-        return ""
-    return "unspecified" if response.error is FetchError.UNWANTED_TYPE else "length"
+def _truncated(response: Response, content: _Content) -> str:
+    """Why the body is not whole, in the words of ISO 28500, which has none for a body that nobody wanted.
+
+    An encoding may also have no end: whoever reads the record must know that the part which came counts.
+    """
+    if response.is_cut:
+        return "unspecified" if response.error is FetchError.UNWANTED_TYPE else "length"
+    return "" if content.is_whole else "unspecified"
 
 
 def _framed(head: HttpHead, response: Response) -> tuple[bytes | mmap, Response]:

@@ -32,6 +32,7 @@ class MemoryLinks(MemoryCalls):
     def _make_known(self, new: NewLink | Reopen) -> None:
         link = self._state.new_link(LinkKind.PAGE, new.uri, new.url, new.web_host)
         link.priority, link.etag, link.last_modified = new.priority, new.etag, new.last_modified
+        link.original = new.original
         self._state.web_host(new.web_host, self._clock.now())
 
     def details(self, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
@@ -45,6 +46,7 @@ class MemoryLinks(MemoryCalls):
                 claim=link.claim,
                 etag=link.etag,
                 last_modified=link.last_modified,
+                original=link.original,
                 site=(site := settings_for(link.web_host, sites)),
                 address=self._located(link.web_host) if site.has_credentials else "",
             )
@@ -91,7 +93,7 @@ class MemoryLinks(MemoryCalls):
         if link.state.is_finished and self._is_over(link, wanted.after):
             link.state = link_after(link.state, Cause.REOPEN, link.doc_id)
             link.url, link.web_host, link.priority = wanted.url, wanted.web_host, wanted.priority
-            link.etag, link.last_modified = wanted.etag, wanted.last_modified
+            link.etag, link.last_modified, link.original = wanted.etag, wanted.last_modified, wanted.original
             link.node, link.losses = NOBODY, 0
             self._state.put(link, None)
             self._state.web_host(wanted.web_host, self._clock.now())

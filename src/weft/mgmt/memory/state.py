@@ -31,6 +31,7 @@ from weft.mgmt.values import (
     Robots,
 )
 from weft.model.host import ADDRESS_SLOTS, NO_SLOT
+from weft.model.original import Original
 from weft.model.site import Site
 
 NOBODY: Final = NodeId(0)
@@ -46,6 +47,7 @@ class MemoryLink:
     priority: int = 0
     etag: str = ""
     last_modified: str = ""
+    original: Original | None = None
     state: LinkState = LinkState.PENDING
     chunk_id: ChunkId | None = None
     node: NodeId = NOBODY

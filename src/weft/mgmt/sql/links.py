@@ -26,6 +26,7 @@ from weft.mgmt.values import (
     Result,
 )
 from weft.model.host import site_names
+from weft.model.original import Original
 from weft.model.site import settings_for
 
 ADDING: Final = 1
@@ -33,9 +34,9 @@ SLICE: Final = 1000
 """Links that one statement takes."""
 
 _ADD: Final = """
-INSERT INTO link (link, kind, uri, web_host, priority, known_etag, known_modified)
-SELECT url, 'page', uri, web_host, priority, etag, last_modified
-FROM {rows uri:text url:text web_host:text priority:int etag:text last_modified:text} AS given WHERE true
+INSERT INTO link (link, kind, uri, web_host, priority, known_etag, known_modified, known_original)
+SELECT url, 'page', uri, web_host, priority, etag, last_modified, original
+FROM {rows uri:text url:text web_host:text priority:int etag:text last_modified:text original:text} AS given WHERE true
 ON CONFLICT (uri, kind) DO NOTHING RETURNING web_host
 """
 
@@ -56,8 +57,9 @@ _BUILT: Final = "SELECT chunk_id FROM index_builder WHERE chunk_id {in chunks} A
 
 _REOPEN: Final = """
 UPDATE link SET state = 'pending', chunk_id = NULL, losses = 0, link = given.url, web_host = given.web_host,
-    priority = given.priority, known_etag = given.etag, known_modified = given.last_modified
-FROM {rows doc_id:int url:text web_host:text priority:int etag:text last_modified:text} AS given
+    priority = given.priority, known_etag = given.etag, known_modified = given.last_modified,
+    known_original = given.original
+FROM {rows doc_id:int url:text web_host:text priority:int etag:text last_modified:text original:text} AS given
 WHERE link."index" = given.doc_id
 """
 
@@ -67,7 +69,8 @@ FROM link WHERE kind = 'page' AND uri {{among uris}}
 """  # noqa: S608
 
 _TO_FETCH: Final = """
-SELECT "index", kind, link, claim, known_etag, known_modified, web_host, state FROM link WHERE "index" {in ids}
+SELECT "index", kind, link, claim, known_etag, known_modified, known_original, web_host, state
+FROM link WHERE "index" {in ids}
 """
 
 _LOCK: Final = f"""
@@ -132,9 +135,7 @@ def _insert(tx: Transaction, links: Sequence[NewLink | Reopen]) -> Iterator[str]
     for link in links:
         if link.uri not in known:
             unknown.setdefault(link.uri, link)
-    rows = [
-        [link.uri, link.url, link.web_host, link.priority, link.etag, link.last_modified] for link in unknown.values()
-    ]
+    rows = [[link.uri, link.url, link.web_host, link.priority, *_validators(link)] for link in unknown.values()]
     return (web_host for (web_host,) in tx.rows(_ADD, rows=rows)) if rows else iter(())
 
 
@@ -165,6 +166,7 @@ def details(tx: Transaction, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
             claim=row.claim,
             etag=row.etag,
             last_modified=row.last_modified,
+            original=Original.decode(row.original),
             site=settings[row.web_host],
             address=located[row.web_host].ip if row.web_host in located else "",
         )
@@ -179,6 +181,7 @@ class _ToFetch(NamedTuple):
     claim: int
     etag: str
     last_modified: str
+    original: str
     web_host: str
     state: str
 
@@ -248,7 +251,11 @@ def _built(tx: Transaction, links: Iterable[KnownLink]) -> set[ChunkId]:
 def _reopened(counters: CounterChanges, link: KnownLink, wanted: Reopen) -> list[object]:
     link_after(link.state, Cause.REOPEN, link.doc_id)
     counters.reopened(wanted.web_host, link.state, link.result)
-    return [link.doc_id, wanted.url, wanted.web_host, wanted.priority, wanted.etag, wanted.last_modified]
+    return [link.doc_id, wanted.url, wanted.web_host, wanted.priority, *_validators(wanted)]
+
+
+def _validators(link: NewLink | Reopen) -> list[str]:
+    return [link.etag, link.last_modified, link.original.encode() if link.original else ""]
 
 
 def defer(tx: Transaction, counters: CounterChanges, waits: Mapping[str, int]) -> None:
