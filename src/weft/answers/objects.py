@@ -107,11 +107,30 @@ class PageAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     score: int
     crawled: bool
     state: PageState
+    reason: str | None
+    """Why it is refused or failing."""
     fetched: str | None
-    title: str | None
-    outlinkcount: int | None
     next_due: str | None
+    status: int | None
+    type: str | None
+    bytes: int | None
+    """Of the body as it was sent."""
+    depth: int | None
+    """Hops from a seed."""
+    redirect: str | None
+    """The URL that it leads to."""
+    canonical: str | None
+    """The URL of the page that stands for it, by its own word or by a rule."""
+    robots: str | None
+    """What the page asks of robots: noindex, nofollow, both, or nothing."""
+    title: str | None
+    h1: str | None
+    outlinkcount: int | None
     counting: str
+    failing_since: str | None = None
+    """When the first failure in a row was; absent unless it is failing."""
+    failures: int = 0
+    """How many in a row; absent unless it is failing."""
     left_out: int = 0
     """Links that do not count because the page has too many (limits.page_targets, limits.page_link_bytes); absent if
     there is none."""
@@ -123,3 +142,7 @@ def moment(milliseconds: int) -> str:
     """A time as text: UTC, to the second unless it is finer."""
     at = datetime.fromtimestamp(milliseconds / 1000, UTC)
     return at.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds").replace("+00:00", "Z")
+
+
+def moment_or_none(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else moment(milliseconds)

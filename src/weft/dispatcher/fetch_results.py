@@ -108,6 +108,7 @@ def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSetting
         status=fetched.status,
         error="",
         failures=0,
+        failing_since=0,
         position=fetched.position,
         self_redirect=False,
     )
@@ -149,6 +150,7 @@ def _failed(record: LinkRecord, fetched: Fetched) -> LinkRecord:
         status=fetched.status,
         error=fetched.error,
         failures=failures,
+        failing_since=record.failing_since or fetched.at,
         position=fetched.position or record.position,
     )
 

@@ -69,6 +69,8 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     error: str = ""
     failures: int = 0
     """In a row."""
+    failing_since: int = 0
+    """When the first of these failures was; 0: the last fetch did not fail."""
     interval: int = 0
     changed: int = 0
     decided: int = 0

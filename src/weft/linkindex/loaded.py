@@ -36,6 +36,7 @@ class Outlinks(NamedTuple):
 
 
 NO_OUTLINKS = Outlinks((), (), (), ())
+_NO_DOC: Final = Doc()
 _DEFAULT_LIMITS: Final = LimitsSettings()
 
 
@@ -49,7 +50,7 @@ class LoadedPage:
     cur: bytes
     """The encoded PageRecord; empty when the page is gone."""
     doc: bytes
-    """The packed Doc; empty when there is nothing to search in."""
+    """The packed Doc; empty when there is nothing to tell."""
     outlinks: Outlinks
 
     @property
@@ -158,9 +159,10 @@ def _domain_key(domain: Domain) -> bytes:
     return reversed_domain(domain).encode()
 
 
-def load_gone(page: PageUrl, at: int) -> LoadedPage:
-    """The knowledge that there is no such page (any more) at `at`."""
-    return LoadedPage(page.uri.encode(), _domain_key(page.domain), Version(at, GONE_CONTENT), b"", b"", NO_OUTLINKS)
+def load_gone(page: PageUrl, at: int, doc: Doc = _NO_DOC) -> LoadedPage:
+    """The knowledge that there is no such page (any more) at `at`; `doc` describes what is there instead."""
+    version = Version(at, GONE_CONTENT)
+    return LoadedPage(page.uri.encode(), _domain_key(page.domain), version, b"", pack_doc(doc), NO_OUTLINKS)
 
 
 def outlinks_of(cur: bytes) -> Outlinks:
