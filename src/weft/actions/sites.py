@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from weft.errors import NotKnown
 from weft.mgmt.api import OperatorCalls
+from weft.model.similar import did_you_mean
 from weft.model.site import Site
 
 
@@ -24,9 +26,15 @@ class SiteChange:
         return self != SiteChange()
 
 
-def change_site(mgmt: OperatorCalls, name: str, change: SiteChange) -> Site:
-    """Change a site, or make one of this name. Raises UsageError for a setting that cannot be; then nothing changes."""
-    site = next((site for site in mgmt.sites() if site.name == name), Site(name=name))
+def change_site(mgmt: OperatorCalls, name: str, change: SiteChange, *, is_new: bool = False) -> Site:
+    """Change a site; with `is_new`, make one if there is none of this name.
+
+    Raises NotKnown if there is none, UsageError for a setting that cannot be; then nothing changes.
+    """
+    known = {site.name: site for site in mgmt.sites()}
+    if name not in known and not is_new:
+        raise NotKnown(f"{name} is not a site{did_you_mean(name, known)}; add --new to make it one")
+    site = known.get(name, Site(name=name))
     settings = site.settings
     for key, value in change.settings.items():
         settings = settings.with_setting(key, value)

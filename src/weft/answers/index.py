@@ -200,9 +200,19 @@ class Index:
         else:
             found = domain_history(self._view.reader, None, since, _bounded(limit), cursor)
         began = baseline(self._view.reader)
+        items = self._with_urls(found.items)
         return self._listing(
-            *(ChangeListing, found, found.items, None), baseline=began and Baseline(moment(began.at), began.references)
+            *(ChangeListing, found, items, None), baseline=began and Baseline(moment(began.at), began.references)
         )
+
+    def _with_urls(self, items: Sequence[ChangeItem]) -> list[ChangeItem]:
+        """With the URLs to show for both pages; what a change does not name stays empty."""
+        uris = [Uri(uri) for uri in dict.fromkeys(uri for item in items for uri in (item.source, item.target) if uri)]
+        urls = dict(zip(uris, self._view.urls(uris, self._view.infos(uris)), strict=True)) | {Uri(""): ""}
+        return [
+            msgspec.structs.replace(item, source_url=urls[Uri(item.source)], target_url=urls[Uri(item.target)])
+            for item in items
+        ]
 
     def _changes_of_page(self, of: str, since: int | None, limit: int, cursor: str | None) -> Page[ChangeItem]:
         page = self._rules.identify_typed(of)

@@ -56,6 +56,8 @@ class ChangeItem(msgspec.Struct, frozen=True):
     source: str
     target: str
     anchor: str
+    source_url: str = ""
+    target_url: str = ""
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
