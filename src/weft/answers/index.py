@@ -105,7 +105,7 @@ class Index:
         """The pages that reference this one, with what words and since when; or (`out`) those that it references."""
         page = self._rules.identify_typed(url)
         info = self._view.info(page)
-        if not (info.references or info.docs):
+        if not (info.references or info.docs or self._link_record(page)):
             raise _not_known(page)
         if out and not info.docs:
             raise NotKnown(f"{page.url} was never loaded, so its links are not known")

@@ -100,7 +100,9 @@ class ChangeListing(Listing, frozen=True, kw_only=True):
     baseline: Baseline | None
 
 
-class PageAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """None where something is not known, or there is none."""
+
     seq: int
     uri: str
     url: str
@@ -109,35 +111,34 @@ class PageAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     score: int
     crawled: bool
     state: PageState
-    reason: str | None
+    reason: str | None = None
     """Why it is refused or failing."""
-    fetched: str | None
-    next_due: str | None
-    status: int | None
-    type: str | None
-    bytes: int | None
-    """Of the body as it was sent."""
-    depth: int | None
-    """Hops from a seed."""
-    redirect: str | None
-    """The URL that it leads to."""
-    canonical: str | None
-    """The URL of the page that stands for it, by its own word or by a rule."""
-    robots: str | None
-    """What the page asks of robots: noindex, nofollow, both, or nothing."""
-    title: str | None
-    h1: str | None
-    outlinkcount: int | None
-    counting: str
     failing_since: str | None = None
-    """When the first failure in a row was; absent unless it is failing."""
+    """When the first failure in a row was, while it is failing."""
     failures: int = 0
-    """How many in a row; absent unless it is failing."""
+    """How many in a row, while it is failing."""
+    fetched: str | None = None
+    next_due: str | None = None
+    status: int | None = None
+    type: str | None = None
+    bytes: int | None = None
+    """Of the body as it was sent."""
+    depth: int | None = None
+    """Hops from a seed."""
+    redirect: str | None = None
+    """The URL that it leads to."""
+    canonical: str | None = None
+    """The URL of the page that stands for it, by its own word or by a rule."""
+    robots: str | None = None
+    """What the page asks of robots: noindex, nofollow, both, or nothing."""
+    title: str | None = None
+    h1: str | None = None
+    outlinkcount: int | None = None
     left_out: int = 0
-    """Links that do not count because the page has too many (limits.page_targets, limits.page_link_bytes); absent if
-    there is none."""
+    """Links that do not count because the page has too many (limits.page_targets, limits.page_link_bytes)."""
+    counting: str
     near: list[NearItem] = []
-    """Pages that say nearly the same, the nearest first; absent if there is none."""
+    """Pages that say nearly the same, the nearest first."""
 
 
 def moment(milliseconds: int) -> str:

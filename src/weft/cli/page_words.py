@@ -45,7 +45,7 @@ def page_facts(page: PageAnswer) -> Iterator[tuple[str, str]]:
         yield "left_out", f"{page.left_out:,} more links do not count: {_TOO_MANY}"
     yield "counting", page.counting
     if page.near:
-        yield "near", ", ".join(f"{item.url} (distance {item.distance})" for item in page.near)
+        yield "near-duplicates:", ", ".join(f"{item.url} (distance {item.distance})" for item in page.near)
 
 
 _TOO_MANY = "the page has too many (limits.page_targets, limits.page_link_bytes)"

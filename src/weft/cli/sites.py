@@ -52,8 +52,9 @@ def sites(
     if name is None and (is_new or scope or is_excluded is not None or settings):
         raise UsageError("a change needs the NAME of a site")
     change = SiteChange(scope, is_excluded, dict(map(_setting, settings)))
-    with control_plane(invocation) as mgmt:
-        if name and (change or is_new):
+    is_change = bool(change) or is_new
+    with control_plane(invocation, to_read=not is_change) as mgmt:
+        if name and is_change:
             change_site(mgmt, name, change, is_new=is_new)
         known = mgmt.sites()
     found = [site for site in known if name in (None, site.name)]

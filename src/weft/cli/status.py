@@ -45,7 +45,7 @@ def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> No
     if queues:
         _show_queues(invocation, as_json)
         return
-    with control_plane(invocation) as mgmt:
+    with control_plane(invocation, to_read=True) as mgmt:
         if tables:
             _show_tables(mgmt, as_json)
             return
