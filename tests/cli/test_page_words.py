@@ -14,7 +14,14 @@ SINCE = "2026-01-30T12:00:00Z"
 
 
 def told(state: PageState, **about: Any) -> dict[str, str]:
-    known = {"seq": 1, "uri": "com.a", "url": "https://a.com/", "domain": "a.com", "references": 1, "score": 1}
+    known: dict[str, Any] = {
+        "seq": 1,
+        "uri": "com.a",
+        "url": "https://a.com/",
+        "domain": "a.com",
+        "references": 1,
+        "score": 1,
+    }
     return dict(page_facts(PageAnswer(**known, crawled=False, state=state, counting="all", **about)))
 
 
