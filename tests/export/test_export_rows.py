@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.exported_rows import DAY, RULES, Row, index_of, page, rows_of, small_blocks
+from support.exported_rows import DAY, RULES, Row, fail_link, index_of, page, rows_of, small_blocks
 from support.random_webs import histories, newest_pages
 from support.small_webs import naive_cells
 from weft.answers.index import Index
 from weft.answers.objects import moment
-from weft.dispatcher.link_records import LinkPhase, LinkRecord
-from weft.dispatcher.link_round import LinkRound
 from weft.errors import NotKnown, UsageError, WeftError
 from weft.export.export import ExportWrong, export
 from weft.export.plan import plan
@@ -118,13 +115,7 @@ def test_pages_tell_what_was_found_and_when_they_are_due(tmp_path: Path) -> None
     )
     home = page("https://a.com/", links, status=200, type="text/html", bytes=9, canonical=moved, noindex=True, h1="H")
     store = index_of([[home, load_gone(at, DAY, facts), pdf]])
-    round_, place = LinkRound(store, 1), (b"com.a", b"com.a/bad")
-    round_.read([place])
-    failing = LinkRecord(
-        url="https://a.com/bad", phase=LinkPhase.DUE, due=9 * DAY, depth=2, fetched=8 * DAY, status=503
-    )
-    round_.put(*place, msgspec.structs.replace(failing, error="http", failures=2, failing_since=7 * DAY))
-    store.write(Batch(round_.cells()), store.last_seq + 1)
+    fail_link(store, "https://a.com/bad", status=503, error="http")
     rows = {row["url"]: row for row in rows_of(store, ExportRequest(PAGES), tmp_path)}
     index = Index(store, RULES)
 
