@@ -10,7 +10,7 @@ import msgspec
 from weft.errors import NotKnown
 from weft.mgmt.api import OperatorCalls
 from weft.model.similar import did_you_mean
-from weft.model.site import Site
+from weft.model.site import ANYWHERE, Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class SiteChange:
 
 
 def change_site(mgmt: OperatorCalls, name: str, change: SiteChange, *, is_new: bool = False) -> Site:
-    """Change a site; with `is_new`, make one if there is none of this name.
+    """Change a site; with `is_new`, make one if there is none of this name. `*`, for any site, is always there.
 
     Raises NotKnown if there is none, UsageError for a setting that cannot be; then nothing changes.
     """
     known = {site.name: site for site in mgmt.sites()}
-    if name not in known and not is_new:
+    if name not in known and not is_new and name != ANYWHERE:
         raise NotKnown(f"{name} is not a site{did_you_mean(name, known)}; add --new to make it one")
     site = known.get(name, Site(name=name))
     settings = site.settings
