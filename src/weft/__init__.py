@@ -6,23 +6,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from weft.answers.index import Index
+    from weft.answers.home_index import HomeIndex
 
 __version__ = "0.1.0"
 
 
-def open(home: str | Path | None = None) -> Index:  # noqa: A001 - `weft.open(home)` reads as it should
+def open(home: str | Path | None = None) -> HomeIndex:  # noqa: A001 - `weft.open(home)` reads as it should
     """The answers of the weft at `home` (else WEFT_HOME, else ./weft-data), readable while it runs; close it, or use
     it in a `with`."""
     import os
 
-    from weft.answers.index import Index
+    from weft.answers.home_index import HomeIndex
     from weft.config import load
     from weft.home import Home, chosen_home
+    from weft.mgmt.open import open_mgmt_to_read
     from weft.model.url import UrlRules
+    from weft.roles.run_token import with_run_token
     from weft.store.open import open_reader
 
     place = (Home(Path(home)) if home is not None else chosen_home(os.environ)).require()
     settings = load(place.path, os.environ, []).settings
-    reader = open_reader(place.store, settings.store)
-    return Index(reader, UrlRules(settings.url.strip, settings.url.max_length))
+    return HomeIndex(
+        open_reader(place.store, settings.store),
+        UrlRules(settings.url.strip, settings.url.max_length),
+        lambda: with_run_token(settings, place.path),
+        lambda: open_mgmt_to_read(settings, place),
+    )

@@ -69,7 +69,9 @@ def test_a_change_touches_only_what_it_names(mgmt: MemoryMgmt) -> None:
 
 def test_a_change_that_cannot_be_changes_nothing(mgmt: MemoryMgmt) -> None:
     with pytest.raises(UsageError, match="depth: expected an integer"):
-        change_site(mgmt, "a.com", SiteChange(is_excluded=True, settings={"budget": 3, "depth": "x"}))
+        change_site(mgmt, "a.com", SiteChange(is_excluded=True, settings={"budget": 3, "depth": "x"}), is_new=True)
+    with pytest.raises(NotKnown, match=r"a\.com is not a site; add --new"):
+        change_site(mgmt, "a.com", SiteChange(is_excluded=True))
     assert mgmt.sites() == []
 
 

@@ -52,8 +52,8 @@ def test_a_redirect_is_followed_hop_by_hop_to_its_end():
     home.know("https://a.com/2", phase=LinkPhase.DUE, fetched=NOW, status=302, location="com.b/3")
     home.know("https://b.com/3", phase=LinkPhase.DUE, fetched=NOW, status=200)
     facts, lines = home.why("https://a.com/1")
-    assert facts.leads_to == [Hop("com.a/2", 302), Hop("com.b/3", 200)]
-    assert "redirect: leads to com.a/2 (status 302), then com.b/3 (status 200)" in lines
+    assert facts.leads_to == [Hop("com.a/2", "https://a.com/2", 302), Hop("com.b/3", "https://b.com/3", 200)]
+    assert "redirect: leads to https://a.com/2 (status 302), then https://b.com/3 (status 200)" in lines
 
 
 def test_redirects_in_a_circle_and_without_end_are_cut():
@@ -69,14 +69,18 @@ def test_redirects_in_a_circle_and_without_end_are_cut():
 def test_a_redirect_to_what_nobody_has_fetched():
     home = Home()
     home.know("https://a.com/1", fetched=NOW, status=301, location="com.a/2")
-    assert "redirect: leads to com.a/2 (not fetched yet)" in home.why("https://a.com/1")[1]
+    assert "redirect: leads to https://a.com/2 (not fetched yet)" in home.why("https://a.com/1")[1]
 
 
 @pytest.mark.parametrize(
     ("place", "reason", "said"),
     [
-        (LinkPhase.HIDDEN, "parameters: lang=en -> com.a/1", "canonical: com.a/1 (fetched instead, because of a rule)"),
-        (LinkPhase.DUE, "", "canonical: com.a/1 (named by the page)"),
+        (
+            LinkPhase.HIDDEN,
+            "parameters: lang=en -> com.a/1",
+            "canonical: https://a.com/1 (fetched instead, because of a rule)",
+        ),
+        (LinkPhase.DUE, "", "canonical: https://a.com/1 (named by the page)"),
     ],
 )
 def test_what_stands_for_a_link_is_told_with_its_reason(place, reason, said):

@@ -102,9 +102,30 @@ def test_a_site_is_changed_and_shown_without_its_secrets(run: Command) -> None:
     run("add", "https://a.com/", "--scope", "domains")
     changed = run("sites", "a.com", "--setting", "depth=3", "--setting", "auth=me:secret", "--exclude", "--json")
     site = answer(changed)["items"][0]
-    assert (site["settings"], site["is_excluded"], site["scope"]) == ({"depth": 3, "auth": "…"}, True, "domains")
+    assert (site["settings"], site["is_excluded"], site["scope"]) == ({"depth": 3, "auth": "***"}, True, "domains")
     again = answer(run("sites", "a.com", "--setting", "depth=", "--no-exclude", "--json"))["items"][0]
-    assert (again["settings"], again["is_excluded"]) == ({"auth": "…"}, False)
+    assert (again["settings"], again["is_excluded"]) == ({"auth": "***"}, False)
+
+
+def test_a_misspelt_site_is_not_made_unless_it_is_asked_for(run: Command) -> None:
+    run("add", "https://typo.test/")
+    done = run("sites", "tpyo.test", "--exclude")
+    assert done.returncode == 1
+    assert "did you mean typo.test?" in one_sentence(done)
+    assert "--new" in done.stderr
+    assert [site["name"] for site in answer(run("sites", "--json"))["items"]] == ["typo.test"]
+    made = answer(run("sites", "other.test", "--exclude", "--new", "--json"))["items"][0]
+    assert (made["name"], made["is_excluded"]) == ("other.test", True)
+    assert run("sites", "third.test", "--new").returncode == 0
+    assert len(answer(run("sites", "--json"))["items"]) == 3
+    assert "NAME" in one_sentence(run("sites", "--exclude"))
+
+
+def test_a_question_makes_no_control_plane(run: Command, tmp_path: Path) -> None:
+    run("init")
+    for command in (("status",), ("sites",), ("nodes",), ("why", "https://a.com/"), ("page", "https://a.com/")):
+        assert run(*command).returncode in (0, 1)
+    assert not list((tmp_path / "weft-data").glob("mgmt*"))
 
 
 @pytest.mark.parametrize(

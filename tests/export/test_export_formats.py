@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.exported_rows import DAY, index_of, page, rows_of, small_blocks
+from support.exported_rows import DAY, fail_link, index_of, page, rows_of, small_blocks
 from weft import __version__
 from weft.export import formats
 from weft.export.columns import FIELDS, ColumnKind
@@ -35,7 +35,7 @@ DUCKDB_TYPES = {
     ColumnKind.MOMENT: "TIMESTAMP WITH TIME ZONE",
 }
 
-MOMENTS = ("since", "fetched")
+MOMENTS = ("since", "fetched", "next_due", "failing_since")
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,11 @@ def store() -> MemoryStore:
     pages = [
         page("https://a.com/", links, at=DAY + 7, title=NASTY[5], description=NASTY[3], language="en"),
         page("http://a.com/2", links[:3], at=2 * DAY),
-        page("https://e.com/empty", at=-DAY),
+        page("https://e.com/empty", at=-DAY, status=200, type="text/html", bytes=0, canonical="https://e.com/"),
     ]
-    return index_of([pages])
+    store = index_of([pages])
+    fail_link(store, "https://t3.com/?q=3", error="timeout")
+    return store
 
 
 def write(store: MemoryStore, request: ExportRequest, target: Path, form: Format, **options: Any) -> Path:
@@ -90,7 +92,7 @@ def test_parquet_tells_where_it_comes_from(tmp_path: Path, store: MemoryStore, c
     notes = {key.decode(): value.decode() for key, value in found.metadata.metadata.items() if b"weft." in key}
     assert notes == {
         "weft.subject": "links",
-        "weft.seq": "1",
+        "weft.seq": "2",
         "weft.counting": "all",
         "weft.version": __version__,
         "weft.domains": "a.com e.com",

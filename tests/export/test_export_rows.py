@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.exported_rows import DAY, RULES, Row, index_of, page, rows_of, small_blocks
+from support.exported_rows import DAY, RULES, Row, fail_link, index_of, page, rows_of, small_blocks
 from support.random_webs import histories, newest_pages
 from support.small_webs import naive_cells
 from weft.answers.index import Index
@@ -22,7 +22,9 @@ from weft.export.whole_file import Sink
 from weft.linkindex import keys
 from weft.linkindex.batch import PageUnreadable, expected_cells
 from weft.linkindex.loaded import LoadedPage, load_gone
+from weft.linkindex.records import Doc
 from weft.model.domain import Domain
+from weft.model.fetch_error import FetchError
 from weft.model.url import Uri
 from weft.store.api import Batch, Reader
 from weft.store.encoding import split_key
@@ -98,10 +100,36 @@ def test_pages_say_what_the_answers_say(
     assert [row["uri"] for row in rows] == sorted(row["uri"] for row in rows)
     for row in rows:
         answer = index.page(row["url"])
-        for name in ("uri", "url", "domain", "references", "score", "crawled", "state", "title", "outlinkcount"):
+        for name in row.keys() - {"fetched", "next_due", "failing_since", "language", "description", "left_out"}:
             assert row[name] == getattr(answer, name)
         assert answer.fetched == (None if row["fetched"] is None else moment(row["fetched"]))
         assert (row["language"] is None) == (row["description"] is None) == (not row["crawled"])
+
+
+def test_pages_tell_what_was_found_and_when_they_are_due(tmp_path: Path) -> None:
+    at, moved = RULES.identify("https://a.com/moved"), "https://b.com/new"
+    facts = Doc(status=301, location=moved)
+    links = [("https://a.com/moved", "m"), ("https://a.com/x.pdf", "x"), ("https://a.com/bad", "b")]
+    pdf = load_gone(
+        RULES.identify("https://a.com/x.pdf"), DAY, Doc(status=200, type="application/pdf", bytes=7, nofollow=True)
+    )
+    home = page("https://a.com/", links, status=200, type="text/html", bytes=9, canonical=moved, noindex=True, h1="H")
+    store = index_of([[home, load_gone(at, DAY, facts), pdf]])
+    fail_link(store, "https://a.com/bad", status=503, error="http")
+    rows = {row["url"]: row for row in rows_of(store, ExportRequest(PAGES), tmp_path)}
+    index = Index(store, RULES)
+
+    def told(url: str, *names: str) -> tuple[object, ...]:
+        assert {name: getattr(index.page(url), name) for name in names} == {name: rows[url][name] for name in names}
+        return tuple(rows[url][name] for name in names)
+
+    assert told("https://a.com/moved", "state", "status", "redirect", "h1") == ("redirect", 301, moved, None)
+    assert told("https://a.com/x.pdf", "state", "type", "bytes", "robots") == ("file", "application/pdf", 7, None)
+    found = told("https://a.com/", "state", "canonical", "robots", "h1", "depth")
+    assert found == ("page", moved, "noindex", "H", None)
+    assert told("https://a.com/bad", "state", "status", "depth", "type") == ("failing", 503, 2, None)
+    bad = rows["https://a.com/bad"]
+    assert (bad["next_due"], bad["failing_since"], bad["reason"]) == (9 * DAY, 7 * DAY, FetchError.HTTP.sentence)
 
 
 @given(histories, counts, sizes)

@@ -14,7 +14,7 @@ from weft.intake.record_heads import ArchiveRecord
 from weft.intake.response_records import RecordReader
 from weft.intake.skip_reasons import PageRefused, SkipReason
 from weft.linkindex.loaded import LoadedPage
-from weft.linkindex.records import decode_page, unpack_doc
+from weft.linkindex.records import Doc, decode_page, pack_doc, unpack_doc
 from weft.reading.http_reader import HttpReader
 from weft.reading.settings import IMPORT, ReadingSettings
 
@@ -108,11 +108,12 @@ def test_without_a_content_type_the_bytes_decide(body, is_page):
 def test_wishes_about_robots_are_honoured():
     meta = b"<meta name=robots content='noindex, nofollow'>" + BODY
     page = read(warcs.http(meta))
-    assert (page.doc, decode_page(page.cur).title) == (b"", "")
+    hidden = Doc(status=200, type="text/html", bytes=len(meta), noindex=True, nofollow=True)
+    assert (page.doc, decode_page(page.cur).title) == (pack_doc(hidden), "")
     assert outlinks(page) == [("https://a.com/x", "to x", "nofollow"), ("http://b.com/", "B", "author nofollow")]
     for header in ("noindex", "weft: noindex", "otherbot: nofollow\r\nX-Robots-Tag: noindex"):
         page = read(warcs.http(BODY, headers=f"X-Robots-Tag: {header}\r\n"))
-        assert page.doc == b""
+        assert page.doc == pack_doc(Doc(status=200, type="text/html", bytes=len(BODY), noindex=True))
         assert outlinks(page)[0][2] == ""
     assert read(warcs.http(BODY, headers="X-Robots-Tag: otherbot: noindex\r\n")).doc
 

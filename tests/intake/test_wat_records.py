@@ -15,7 +15,7 @@ from weft.intake.response_records import RecordReader
 from weft.intake.skip_reasons import PageRefused, SkipReason
 from weft.intake.source_records import SourceRecords
 from weft.intake.wat_records import read_wat
-from weft.linkindex.records import decode_page, unpack_doc
+from weft.linkindex.records import Doc, decode_page, unpack_doc
 from weft.reading.http_reader import HttpReader
 from weft.reading.settings import IMPORT, ReadingSettings
 
@@ -96,9 +96,11 @@ def test_robots_description_and_header_count():
     metas = [{"name": "description", "content": "  Some  words "}, {"property": "og:description", "content": "other"}]
     page = read(envelope(head={"Title": "T", "Metas": metas}))
     assert (unpack_doc(page.doc).title, unpack_doc(page.doc).description) == ("T", "Some words")
-    assert read(envelope(head={"Title": "T", "Metas": [{"name": "Robots", "content": "noindex"}]})).doc == b""
+    hidden = Doc(status=200, type="text/html", noindex=True)
+    page = read(envelope(head={"Title": "T", "Metas": [{"name": "Robots", "content": "noindex"}]}))
+    assert unpack_doc(page.doc) == hidden
     headers = {"content-type": "text/html", "X-Robots-Tag": ["noarchive", "noindex"]}
-    assert read(envelope(head={"Title": "T"}, headers=headers)).doc == b""
+    assert unpack_doc(read(envelope(head={"Title": "T"}, headers=headers)).doc) == hidden
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,9 @@ def uris(answer):
 
 
 def test_where_a_page_moved_is_part_of_an_answer():
-    (moved,) = decode_answer(encode_answer([load_gone(UrlRules().identify("https://a.com/old"), 5, "com.a/new")]))
+    (moved,) = decode_answer(
+        encode_answer([load_gone(UrlRules().identify("https://a.com/old"), 5, moved_to="com.a/new")])
+    )
     assert (moved.uri, moved.is_gone, moved.moved_to) == (b"com.a/old", True, b"com.a/new")
 
 

@@ -22,7 +22,7 @@ def page(at: int, title: str = "T", text: str = "words", *links: str) -> LoadedP
 
 
 def gone(at: int, moved_to: str = "") -> LoadedPage:
-    return load_gone(RULES.identify(URL), at, moved_to)
+    return load_gone(RULES.identify(URL), at, moved_to=moved_to)
 
 
 def told(*versions: LoadedPage) -> list[tuple[str, str | None, str | None]]:

@@ -75,14 +75,14 @@ def test_both_have_the_same_caps() -> None:
 def test_a_body_is_decoded_once_and_only_if_its_type_is_not_given() -> None:
     decoded: list[bytes] = []
 
-    def decode() -> bytes:
+    def decode(_: bytes) -> bytes:
         decoded.append(HTML)
         return HTML
 
-    typed = Body(URL, HttpHead(200, (("content-type", "text/html"),)), "text/html", decode)
+    typed = Body(URL, HttpHead(200, (("content-type", "text/html"),)), "text/html", bytes, decode)
     assert typed.recognise(BODY_TYPES) is not None
     assert decoded == []
-    untyped = Body(URL, HttpHead(200, ()), "", decode)
+    untyped = Body(URL, HttpHead(200, ()), "", bytes, decode)
     found = untyped.recognise(BODY_TYPES)
     assert found is not None
     assert found.kind is BodyKind.PAGE

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from support.three_ways import URL, Held, Sent, crawl, expected_by_archive, imported, verified
 from weft.linkindex.loaded import LoadedPage
-from weft.linkindex.records import decode_page
-from weft.store.tables import Table
+from weft.linkindex.records import Doc, decode_page
 
 BEFORE = Sent(body="<title>Before</title><p>Old words</p><a href=/old>old</a>")
 AFTER = "<title>After</title><p>New words</p><a href=/new>new</a><a href=/marked rel=nofollow>marked</a>"
@@ -44,9 +44,12 @@ NAMES = [row[0] for row in TABLE]
 ROWS = [row[1:] for row in TABLE]
 
 
+read_unpacked = msgspec.msgpack.Decoder(Doc).decode
+
+
 def after(held: Held, before: Held) -> str:
     if not held.cur:
-        assert not held.doc
+        assert not read_unpacked(held.doc).text
         return "removed"
     return "kept" if held == before else "replaced"
 
@@ -89,8 +92,9 @@ def test_all_three_hold_the_same(tmp_path: Path, sent: Sent) -> None:
 
 def test_noindex_keeps_the_links_and_hides_the_text(tmp_path: Path) -> None:
     with closing(crawl(tmp_path, Sent(body=f"<meta name=robots content=noindex>{AFTER}"))) as world:
-        assert not list(world.store.scan_rows(Table.DOCS))
-        assert decode_page(Held.by(world.store).cur).outlinkcount == 2
+        held = Held.by(world.store)
+        assert read_unpacked(held.doc) == Doc(status=200, type="text/html", bytes=129, noindex=True)
+        assert decode_page(held.cur).outlinkcount == 2
 
 
 def test_a_redirect_to_what_cannot_be_fetched_keeps_a_crawled_page_and_removes_an_imported_one(tmp_path: Path) -> None:
@@ -100,7 +104,8 @@ def test_a_redirect_to_what_cannot_be_fetched_keeps_a_crawled_page_and_removes_a
         assert record is not None
         assert (Held.by(world.store).cur != b"", record.error) == (True, "redirect")
         assert verified(world).differences == 0
-    assert imported(BEFORE, sent)[0] == Held(b"", b"")
+    held = imported(BEFORE, sent)[0]
+    assert (held.cur, read_unpacked(held.doc)) == (b"", Doc(status=302))
 
 
 def test_a_redirect_without_location_is_retried_by_a_crawl_and_passed_over_by_an_import(tmp_path: Path) -> None:
@@ -126,3 +131,38 @@ def test_a_page_with_too_many_links_is_cut_alike_by_all_three(tmp_path: Path) ->
         expected = expected_by_archive(world)
         assert Held(expected.cur, expected.doc) == held
         assert world.record("https://a.com/last") is None
+
+
+FACTS = "<meta name=robots content=nofollow><link rel=canonical href=/best><h2>Second</h2><h1>First <b>of</b> all</h1>"
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (
+            Sent(kind="Text/HTML; charset=utf-8", body=FACTS),
+            Doc(
+                status=200, type="text/html", bytes=len(FACTS), canonical="https://a.com/best", nofollow=True,
+                h1="First of all", headings=["Second", "First of all"], text="Second\nFirst of all",
+            ),
+        ),
+        (Sent(kind="application/pdf", body="%PDF-1.7"), Doc(status=200, type="application/pdf", bytes=8)),
+        (Sent(kind="", body=""), Doc(status=200, bytes=0)),
+        (Sent(308, location="http://b.com/there"), Doc(status=308, location="http://b.com/there")),
+        (Sent(410), Doc(status=410)),
+    ],
+    ids=["page", "file", "empty", "redirect", "gone"],
+)  # fmt: skip
+def test_the_facts_of_a_response_are_kept(tmp_path: Path, sent: Sent, expected: Doc) -> None:
+    with closing(crawl(tmp_path, BEFORE, sent)) as world:
+        assert read_unpacked(Held.by(world.store).doc) == expected
+        assert verified(world).differences == 0
+    assert read_unpacked(imported(BEFORE, sent)[0].doc) == expected
+
+
+def test_a_file_where_a_redirect_was_is_told_as_a_file(tmp_path: Path) -> None:
+    moved, file = Sent(301, location="/new"), Sent(kind="application/pdf", body="%PDF")
+    with closing(crawl(tmp_path, moved, file)) as world:
+        answer = world.answers.page(URL)
+        assert (answer.state, answer.type, answer.bytes, answer.redirect) == ("file", "application/pdf", 4, None)
+        assert Held.by(world.store) == imported(moved, file)[0]

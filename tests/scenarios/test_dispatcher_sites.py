@@ -120,8 +120,8 @@ def test_budget(home: Path) -> None:
 
 def test_priority(home: Path) -> None:
     said(home, "sites", "*", "--scope", "any")
-    said(home, "sites", "b.org", "--setting", "priority=9")
-    said(home, "sites", "c.net", "--setting", "priority=-1")
+    said(home, "sites", "b.org", "--new", "--setting", "priority=9")
+    said(home, "sites", "c.net", "--new", "--setting", "priority=-1")
     settings = DispatcherSettings(segment_size=1000)
     dispatched(home, settings, room=0, steps=20)
     assert dispatched(home, settings, room=1, steps=1) == ["https://c.net/0"]
@@ -133,7 +133,7 @@ def test_priority(home: Path) -> None:
     ("arguments", "expected"),
     [
         (["a.com", "--scope", "domains"], [*OWN, *WIDE]),
-        (["www.a.com", "--scope", "hosts"], [*OWN, *WIDE]),
+        (["www.a.com", "--new", "--scope", "hosts"], [*OWN, *WIDE]),
         (["*", "--scope", "any"], [*OWN, *FOREIGN, *WIDE]),
         (["b.org"], [*OWN, FOREIGN[0]]),
     ],

@@ -7,17 +7,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from weft.config.sections import IndexSettings
+from weft.dispatcher.link_records import LinkPhase, LinkRecord
+from weft.dispatcher.link_round import LinkRound
 from weft.export.columns import FIELDS
 from weft.export.plan import plan
 from weft.export.request import ExportRequest
 from weft.linkindex.loaded import LoadedPage, RawLink, load_page
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc
+from weft.model.domain import reversed_domain
 from weft.model.url import UrlRules
-from weft.store.api import Reader
+from weft.store.api import Batch, Reader
 from weft.store.memory import MemoryStore
 
 RULES = UrlRules()
@@ -37,6 +41,16 @@ def index_of(rounds: Iterable[Iterable[LoadedPage]], count: str = "all") -> Memo
     for pages in rounds:
         index.apply(pages)
     return store
+
+
+def fail_link(store: MemoryStore, url: str, **about: Any) -> None:
+    """Have a crawl know a link that fails: since day 7, and to be tried again on day 9."""
+    page_url, round_ = RULES.identify(url), LinkRound(store, 1)
+    place = reversed_domain(page_url.domain).encode(), page_url.uri.encode()
+    known = LinkRecord(url=url, phase=LinkPhase.DUE, due=9 * DAY, depth=2, fetched=8 * DAY, failing_since=7 * DAY)
+    round_.read([place])
+    round_.put(*place, msgspec.structs.replace(known, failures=2, **about))
+    store.write(Batch(round_.cells()), store.last_seq + 1)
 
 
 def rows_of(reader: Reader, request: ExportRequest, directory: Path) -> list[Row]:

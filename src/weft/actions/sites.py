@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 import msgspec
 
 from weft.actions.seed_paths import unbounded
+from weft.errors import NotKnown
 from weft.mgmt.api import OperatorCalls
+from weft.model.host import ANYWHERE
+from weft.model.similar import did_you_mean
 from weft.model.site import Site
 
 
@@ -25,10 +28,15 @@ class SiteChange:
         return self != SiteChange()
 
 
-def change_site(mgmt: OperatorCalls, name: str, change: SiteChange) -> Site:
-    """Change a site, or make one of this name. Raises UsageError for a setting that cannot be; then nothing changes."""
-    site = next((site for site in mgmt.sites() if site.name == name), Site(name=name))
-    changed = _changed(site, change)
+def change_site(mgmt: OperatorCalls, name: str, change: SiteChange, *, is_new: bool = False) -> Site:
+    """Change a site; with `is_new`, make one if there is none of this name. `*`, for any site, is always there.
+
+    Raises NotKnown if there is none, UsageError for a setting that cannot be; then nothing changes.
+    """
+    known = {site.name: site for site in mgmt.sites()}
+    if name not in known and not is_new and name != ANYWHERE:
+        raise NotKnown(f"{name} is not a site{did_you_mean(name, known)}; add --new to make it one")
+    changed = _changed(known.get(name, Site(name=name)), change)
     mgmt.set_sites([changed])
     return changed
 

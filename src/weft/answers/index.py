@@ -21,17 +21,19 @@ from weft.answers.objects import (
     PageListing,
     TopItem,
     moment,
+    moment_or_none,
 )
-from weft.answers.page_state import state_of
+from weft.answers.page_facts import PageFacts, facts_of, unloaded_url
+from weft.answers.page_state import NO_FACTS
 from weft.answers.paging import Page
 from weft.answers.paging import page as paged
 from weft.answers.references import inlinks, outlinks
-from weft.answers.view import View, guessed_url
-from weft.dispatcher.link_records import LinkPhase, LinkRecord, decode_record, link_column
+from weft.answers.view import View
+from weft.dispatcher.link_records import LinkRecord, decode_record, link_column
 from weft.errors import NotKnown, UsageError
 from weft.linkindex import keys
 from weft.linkindex.changes import baseline
-from weft.linkindex.records import UNKNOWN_URI, DomainInfo, UriInfo, Version, decode_address
+from weft.linkindex.records import UNKNOWN_URI, DomainInfo, PageAddress, UriInfo, Version, decode_address, read_facts
 from weft.model.domain import Domain, plain_domain, reversed_domain
 from weft.model.url import PageUrl, Uri, UrlRules
 from weft.store.api import Cell, Column, Reader
@@ -103,7 +105,7 @@ class Index:
         """The pages that reference this one, with what words and since when; or (`out`) those that it references."""
         page = self._rules.identify_typed(url)
         info = self._view.info(page)
-        if not (info.references or info.docs):
+        if not (info.references or info.docs or self._link_record(page)):
             raise _not_known(page)
         if out and not info.docs:
             raise NotKnown(f"{page.url} was never loaded, so its links are not known")
@@ -120,34 +122,53 @@ class Index:
         """All that is known of a page, crawled or not."""
         page = self._rules.identify_typed(url)
         info = self._view.info(page)
+        link = self._link_record(page)
         cur, version, gone = (
             self._view.value(Table.FLUO, keys.page_column(page.uri.encode(), name))
             for name in (keys.CUR, keys.VERSION, keys.GONE)
         )
-        if not (info.references or info.docs or gone):
+        if not (info.references or info.docs or gone or link):
             raise _not_known(page)
-        return self._page_answer(page, info, cur, version, gone)
+        doc = self._view.value(Table.DOCS, keys.doc_column(page.uri.encode()))
+        facts = facts_of(
+            link, read_facts(doc) if doc else NO_FACTS, is_loaded=bool(info.docs), is_deleted=gone is not None
+        )
+        return self._page_answer(page, info, link, facts, decode_address(cur) if cur else None, version or gone)
 
     def _page_answer(
-        self, page: PageUrl, info: UriInfo, cur: bytes | None, version: bytes | None, gone: bytes | None
+        self,
+        page: PageUrl,
+        info: UriInfo,
+        link: LinkRecord | None,
+        facts: PageFacts,
+        record: PageAddress | None,
+        seen: bytes | None,
     ) -> PageAnswer:
-        record = decode_address(cur) if cur else None
-        link = self._link_record(page)
-        seen = version or gone
         return PageAnswer(
             seq=self._view.seq,
             uri=page.uri,
-            url=record.url if record else guessed_url(page.uri, info),
+            url=record.url if record else unloaded_url(page.uri, info, link),
             domain=page.domain,
             references=info.references,
             score=info.references + info.docs,
             crawled=bool(info.docs),
-            state=state_of(link, is_loaded=bool(info.docs), is_deleted=bool(gone)),
+            state=facts.state,
+            reason=facts.reason,
             fetched=moment(Version.decode(seen).fetched) if seen else None,
+            next_due=moment_or_none(facts.next_due),
+            status=facts.status,
+            type=facts.type,
+            bytes=facts.bytes,
+            depth=facts.depth,
+            redirect=facts.redirect,
+            canonical=facts.canonical,
+            robots=facts.robots,
             title=record.title if record else None,
+            h1=facts.h1,
             outlinkcount=record.outlinkcount if record else None,
             left_out=record.left_out if record else 0,
-            next_due=moment(link.due) if link and link.phase is LinkPhase.DUE else None,
+            failing_since=moment_or_none(facts.failing_since),
+            failures=facts.failures,
             counting=self._view.counting,
             near=near_items(self._view, page.uri) if info.docs else [],
         )
@@ -188,10 +209,27 @@ class Index:
         else:
             found = whole_history(self._view.reader, wanted)
         began = baseline(self._view.reader)
+        items = self._with_urls(found.items)
         return self._listing(
-            *(ChangeListing, found, found.items, None),
+            *(ChangeListing, found, items, None),
             baseline=began and Baseline(moment(began.at), began.references, began.pages),
         )
+
+    def _with_urls(self, items: Sequence[ChangeItem]) -> list[ChangeItem]:
+        """With the URLs to show for the pages; what a change does not name stays empty."""
+        named = (uri for item in items for uri in (item.source, item.target, item.moved_to) if uri)
+        uris = [Uri(uri) for uri in dict.fromkeys(named)]
+        urls: dict[str | None, str] = {None: "", "": ""}
+        urls.update(zip(uris, self._view.urls(uris, self._view.infos(uris)), strict=True))
+        return [
+            msgspec.structs.replace(
+                item,
+                source_url=urls[item.source],
+                target_url=urls[item.target],
+                moved_to=urls[item.moved_to] or None,
+            )
+            for item in items
+        ]
 
     def _changes_of_page(self, of: str, wanted: HistoryRange) -> Page[ChangeItem]:
         page = self._rules.identify_typed(of)

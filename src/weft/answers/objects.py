@@ -60,6 +60,8 @@ class ChangeItem(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str
     target: str
     anchor: str
+    source_url: str = ""
+    target_url: str = ""
     title: str | None = None
     """Of a page that is new or has another title; else absent."""
     moved_to: str | None = None
@@ -107,7 +109,9 @@ class ChangeListing(Listing, frozen=True, kw_only=True):
     baseline: Baseline | None
 
 
-class PageAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """None where something is not known, or there is none."""
+
     seq: int
     uri: str
     url: str
@@ -116,19 +120,41 @@ class PageAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     score: int
     crawled: bool
     state: PageState
-    fetched: str | None
-    title: str | None
-    outlinkcount: int | None
-    next_due: str | None
-    counting: str
+    reason: str | None = None
+    """Why it is refused or failing."""
+    failing_since: str | None = None
+    """When the first failure in a row was, while it is failing."""
+    failures: int = 0
+    """How many in a row, while it is failing."""
+    fetched: str | None = None
+    next_due: str | None = None
+    status: int | None = None
+    type: str | None = None
+    bytes: int | None = None
+    """Of the body as it was sent."""
+    depth: int | None = None
+    """Hops from a seed."""
+    redirect: str | None = None
+    """The URL that it leads to."""
+    canonical: str | None = None
+    """The URL of the page that stands for it, by its own word or by a rule."""
+    robots: str | None = None
+    """What the page asks of robots: noindex, nofollow, both, or nothing."""
+    title: str | None = None
+    h1: str | None = None
+    outlinkcount: int | None = None
     left_out: int = 0
-    """Links that do not count because the page has too many (limits.page_targets, limits.page_link_bytes); absent if
-    there is none."""
+    """Links that do not count because the page has too many (limits.page_targets, limits.page_link_bytes)."""
+    counting: str
     near: list[NearItem] = []
-    """Pages that say nearly the same, the nearest first; absent if there is none."""
+    """Pages that say nearly the same, the nearest first."""
 
 
 def moment(milliseconds: int) -> str:
     """A time as text: UTC, to the second unless it is finer."""
     at = datetime.fromtimestamp(milliseconds / 1000, UTC)
     return at.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds").replace("+00:00", "Z")
+
+
+def moment_or_none(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else moment(milliseconds)

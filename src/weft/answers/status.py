@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from weft.answers.disk import look_at_disk
+from weft.answers.nodes import living_nodes
 from weft.config import Settings
 from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import ClockJump, Health, Node, NodeState, NodeType
@@ -88,7 +89,7 @@ def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
         refused=index.get("refused", {}),
         oldest_lease=counts.oldest_lease,
         clock_jump=counts.clock_jump,
-        nodes=nodes,
+        nodes=living_nodes(nodes, settings.mgmt.show_dead),
         freshness=msgspec.convert(index.get("freshness", {}), Freshness),
         rate=index.get("rate", 0.0) if "index" in running else 0.0,
         told=index.get("at"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -9,6 +11,7 @@ import msgspec
 
 from weft.answers.host_now import HostNow, HostSilent, host_now
 from weft.answers.objects import moment
+from weft.answers.view import View
 from weft.config import Settings
 from weft.config.settings import product_token
 from weft.dispatcher.budgets import Budgets
@@ -46,18 +49,21 @@ class LinkHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     due: str = ""
     changed: str = ""
     source: str = ""
-    """The page that it was found on."""
+    """The page that it was found on: its uri, and its URL."""
+    source_url: str = ""
     status: int = 0
     error: str = ""
     failures: int = 0
     location: str = ""
     canonical: str = ""
+    canonical_url: str = ""
 
 
 class Hop(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where a redirect leads, and what came of that."""
 
     uri: str
+    url: str
     status: int = 0
     error: str = ""
 
@@ -109,7 +115,7 @@ def why(reader: Reader, mgmt: OperatorCalls, settings: Settings, rules: UrlRules
         scope=verdict.site.name if verdict.site else None,
         refusal=_refusal(record, verdict.refusal or not_entered),
         budget=_budget(reader, verdict.site),
-        record=_history(record) if record else None,
+        record=_history(record, partial(_shown_url, reader)) if record else None,
         leads_to=_chain(reader, page, record),
         sitemap_of=_sitemap_of(mgmt, settings, rules, page._replace(url=url)),
         control=link,
@@ -137,7 +143,12 @@ def _budget(reader: Reader, site: Site | None) -> BudgetUse | None:
     return BudgetUse(site.settings.budget, Budgets(reader).taken(site.name))
 
 
-def _history(record: LinkRecord) -> LinkHistory:
+def _shown_url(reader: Reader, uri: str) -> str:
+    view = View(reader)
+    return view.urls([Uri(uri)], view.infos([Uri(uri)]))[0] if uri else ""
+
+
+def _history(record: LinkRecord, url_of_uri: Callable[[str], str]) -> LinkHistory:
     def told(at: int) -> str:
         return moment(at) if at else ""
 
@@ -149,11 +160,13 @@ def _history(record: LinkRecord) -> LinkHistory:
         due=told(record.due),
         changed=told(record.changed),
         source=record.source,
+        source_url=url_of_uri(record.source),
         status=record.status,
         error=record.error,
         failures=record.failures,
         location=record.location,
         canonical=record.canonical,
+        canonical_url=url_of_uri(record.canonical),
     )
 
 
@@ -164,7 +177,8 @@ def _chain(reader: Reader, page: PageUrl, record: LinkRecord | None) -> list[Hop
     while record is not None and record.location and "://" not in record.location and len(hops) < MOST_HOPS:
         uri = Uri(record.location)
         record = _record(reader, page._replace(uri=uri, domain=domain_of(uri)))
-        hops.append(Hop(uri) if record is None else Hop(uri, record.status, record.error))
+        url = record.url if record else _shown_url(reader, uri)
+        hops.append(Hop(uri, url) if record is None else Hop(uri, url, record.status, record.error))
         if uri in seen:
             break
         seen.add(uri)

@@ -26,7 +26,7 @@ def run(invocation: Invocation, as_json: bool) -> None:
         say_json(json.dumps({"home": str(invocation.home.path), "count": len(items), "items": items}))
         return
     lines = [(row.name, row.origin, toml_text(shown(row.key, row.value))) for row in rows(loaded)]
-    say_table(("key", "from", "value"), lines)
+    say_table(("key", "from", "value"), lines, is_cut=False)
 
 
 def _plain(value: object) -> object:

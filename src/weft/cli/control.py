@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def control_plane(invocation: Invocation) -> Iterator[Mgmt]:
-    """The control plane of an existing home."""
-    from weft.mgmt.open import open_mgmt
+def control_plane(invocation: Invocation, *, to_read: bool = False) -> Iterator[Mgmt]:
+    """The control plane of an existing home; `to_read` is for questions, which a read-only home answers too."""
+    from weft.mgmt.open import open_mgmt, open_mgmt_to_read
 
-    mgmt = open_mgmt(invocation.load().settings, invocation.home_to_write())
+    opened = open_mgmt_to_read if to_read else open_mgmt
+    mgmt = opened(invocation.load().settings, invocation.home_to_write())
     try:
         yield mgmt
     finally:

@@ -13,7 +13,7 @@ import click
 from weft.home import DEFAULT_HOME, Home, chosen_home
 
 if TYPE_CHECKING:
-    from weft.answers.index import Index
+    from weft.answers.home_index import HomeIndex
     from weft.config import Loaded, Settings
     from weft.model.url import UrlRules
     from weft.store.api import Reader, Store
@@ -47,11 +47,19 @@ class Invocation:
 
         return open_reader(self.home.require().store, self.load().settings.store)
 
-    def index(self) -> Index:
+    def index(self) -> HomeIndex:
         """The answers of an existing home."""
-        from weft.answers.index import Index
+        from weft.answers.home_index import HomeIndex
+        from weft.mgmt.open import open_mgmt_to_read
+        from weft.roles.run_token import with_run_token
 
-        return Index(self.reader(), rules_of(self.load().settings))
+        home, settings = self.home.require(), self.load().settings
+        return HomeIndex(
+            self.reader(),
+            rules_of(settings),
+            lambda: with_run_token(settings, home.path),
+            lambda: open_mgmt_to_read(settings, home),
+        )
 
     def writer(self) -> Store:
         """The store of an existing home, as its one writer."""

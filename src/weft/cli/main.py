@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import select
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import click
 
@@ -16,6 +18,7 @@ from weft import __version__, failpoints
 from weft.cli.invocation import shared_options
 from weft.cli.output import say, say_lines
 from weft.errors import WeftError
+from weft.model.similar import did_you_mean
 
 # name: (module, function in it, one line for `weft --help`). A module is imported only when its command runs.
 COMMANDS = {
@@ -54,6 +57,9 @@ COMMANDS = {
 }
 
 
+_SUGGESTION = re.compile(r"\. Did you mean (.*)\?$")
+
+
 class Weft(click.Group):
     """All commands, imported one by one when they are needed."""
 
@@ -66,6 +72,13 @@ class Weft(click.Group):
         module, function, _ = COMMANDS[cmd_name]
         found: click.Command = getattr(import_module(module), function)
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"There is no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -101,6 +114,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if _is_terminal_gone(error):
             _discard_output()
             sys.exit(129)
+        if isinstance(error, OSError) and _was_printing(error):
+            _discard(sys.stdout)
+            sys.exit(_say(f"the output cannot be written: {error.strerror}", 2))
         if os.environ.get("WEFT_DEBUG"):
             raise
         status = _say(
@@ -135,14 +151,27 @@ def _is_terminal_gone(error: Exception) -> bool:
     return any(event & select.POLLHUP for _, event in looked.poll(0))
 
 
+def _was_printing(error: OSError) -> bool:
+    """Whether it is our output that failed, as on a full disk: here, or in click, which prints our lines and helps."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return frame.f_globals.get("__name__") in (__name__, click.echo.__module__)
+
+
 def _discard_output() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        _discard(stream)
+
+
+def _discard(stream: TextIO) -> None:
     """Python must not complain on exit that its output goes nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.dup2(nowhere, sys.stderr.fileno())
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _usage_sentence(error: click.ClickException) -> str:
-    sentence = " ".join(error.format_message().split()).rstrip(".")
+    words = " ".join(error.format_message().split())
+    # click's own suggestion is a sentence of its own.
+    sentence = _SUGGESTION.sub(r" (did you mean \1?)", words).rstrip(".")
     context = getattr(error, "ctx", None)
     return f"{sentence}; see `{context.command_path} --help`" if context else sentence

@@ -18,21 +18,25 @@ from weft.errors import NotKnown, UsageError
 @click.option(
     "--ask", type=click.Choice(["online", "paused", "draining"]), help="Ask the node at ADDRESS to enter this state."
 )
+@click.option("--all", "is_all", is_flag=True, help="List nodes that died long ago, too.")
 @click.argument("address", required=False)
 @as_json
 @click.pass_obj
-def nodes(invocation: Invocation, ask: str | None, address: str | None, as_json: bool) -> None:
+def nodes(invocation: Invocation, ask: str | None, is_all: bool, address: str | None, as_json: bool) -> None:
     """List weft's processes (nodes): type, state, health, and how much work each holds."""
     from weft.actions.nodes import ask_nodes
+    from weft.answers.nodes import living_nodes
     from weft.mgmt.values import NodeState
 
     if ask and not address:
         raise UsageError(f"--ask {ask} needs the address of a node")
-    with control_plane(invocation) as mgmt:
+    with control_plane(invocation, to_read=not ask) as mgmt:
         if ask and address:
             found = ask_nodes(mgmt, address, NodeState(ask))
-        else:
+        elif address or is_all:
             found = [node for node in mgmt.nodes() if address in (None, node.address)]
+        else:
+            found = living_nodes(mgmt.nodes(), invocation.load().settings.mgmt.show_dead)
     if address and not found:
         raise NotKnown(f"no node has the address {address}")
     if as_json:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import click
 
 from weft.cli.tables import aligned
+from weft.cli.text_width import terminal_width
 from weft.model.shown_text import shown_json, shown_text
 
 
@@ -26,8 +27,9 @@ def say_lines(lines: Iterable[str], *, err: bool = False) -> None:
         say(line, err=err)
 
 
-def say_table(header: Sequence[str], rows: Sequence[Sequence[str]], widest: int = 80) -> None:
-    for number, line in enumerate(aligned(header, rows, widest)):
+def say_table(header: Sequence[str], rows: Sequence[Sequence[str]], widest: int = 80, *, is_cut: bool = True) -> None:
+    """Print a table that fits the terminal; in a file, or without `is_cut`, everything is whole."""
+    for number, line in enumerate(aligned(header, rows, widest, terminal_width() if is_cut else None)):
         say(line, bold=number == 0)
 
 

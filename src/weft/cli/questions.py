@@ -12,6 +12,7 @@ import msgspec
 from weft.answers.objects import ChangeItem, DomainListing, FoldedItem, Listing, TopItem
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.output import say, say_fact, say_json, say_table
+from weft.cli.page_words import page_facts
 from weft.cli.tables import amount
 from weft.errors import UsageError
 
@@ -69,13 +70,8 @@ def page(invocation: Invocation, url: str, as_json: bool) -> None:
     if as_json:
         say_json(msgspec.json.encode(answer))
         return
-    for name, value in msgspec.to_builtins(answer).items():
-        if name == "near":
-            alike = ", ".join(f"{item.url} (distance {item.distance})" for item in answer.near)
-            say_fact("near-duplicates:", alike)
-        elif value is not None:
-            shown = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
-            say_fact(f"{name:<13}", shown)
+    for name, value in page_facts(answer):
+        say_fact(f"{name:<13}", value)
 
 
 @command("domains")
@@ -113,7 +109,7 @@ def changes(
     earliest = milliseconds_of(since) if since else None
     with invocation.index() as index:
         answer = index.changes(of, since=earliest, kind=kind, limit=limit, cursor=cursor)
-    rows = [(item.at, item.change, item.source, item.target, _text_of(item)) for item in answer.items]
+    rows = [(item.at, item.change, item.source_url, item.target_url, _text_of(item)) for item in answer.items]
     found = f"{amount(answer.count, 'change')} shown"
     if answer.baseline:
         begin = answer.baseline

@@ -11,6 +11,7 @@ import click
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.output import say, say_json, say_lines
 from weft.cli.tables import aligned, amount
+from weft.cli.text_width import terminal_width
 from weft.store.api import Cell, Reader
 from weft.store.tables import Table, readable, readable_qualifier, readable_row, row_prefix
 
@@ -48,7 +49,7 @@ def drawn(table: Table, cells: Iterable[Cell]) -> Iterator[str]:
     remaining = iter(cells)
     page = list(islice(remaining, _PAGE))
     while True:
-        yield from aligned(HEADER, list(_without_repeats(table, page)), widest=60)
+        yield from aligned(HEADER, list(_without_repeats(table, page)), widest=60, room=terminal_width())
         page = list(islice(remaining, _PAGE))
         if not page:
             return

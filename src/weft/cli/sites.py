@@ -11,6 +11,7 @@ from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.output import say_json, say_table
 from weft.errors import NotKnown, UsageError
+from weft.model.similar import did_you_mean
 from weft.model.site import SITE_KEYS, Site
 
 
@@ -30,6 +31,7 @@ from weft.model.site import SITE_KEYS, Site
     help='Change a setting (value in TOML), such as depth=3 or include=["/docs/"]; KEY= removes it. '
     f"Keys: {', '.join(SITE_KEYS)}.",
 )
+@click.option("--new", "is_new", is_flag=True, help="Make NAME a site if it is none yet.")
 @as_json
 @click.pass_obj
 def sites(
@@ -38,6 +40,7 @@ def sites(
     scope: str | None,
     is_excluded: bool | None,
     settings: tuple[str, ...],
+    is_new: bool,
     as_json: bool,
 ) -> None:
     """List the sites that may be crawled; with NAME, show or change one.
@@ -46,13 +49,18 @@ def sites(
     """
     from weft.actions.sites import SiteChange, change_site
 
+    if name is None and (is_new or scope or is_excluded is not None or settings):
+        raise UsageError("a change needs the NAME of a site")
     change = SiteChange(scope, is_excluded, dict(map(_setting, settings)))
-    with control_plane(invocation) as mgmt:
-        if name and change:
-            change_site(mgmt, name, change)
-        found = [site for site in mgmt.sites() if name in (None, site.name)]
+    is_change = bool(change) or is_new
+    with control_plane(invocation, to_read=not is_change) as mgmt:
+        if name and is_change:
+            change_site(mgmt, name, change, is_new=is_new)
+        known = mgmt.sites()
+    found = [site for site in known if name in (None, site.name)]
     if name and not found:
-        raise NotKnown(f"{name} is not a site; `weft add URL` creates one, `weft sites` lists them")
+        advice = "`weft add URL` creates one, `weft sites` lists them"
+        raise NotKnown(f"{name} is not a site{did_you_mean(name, [site.name for site in known])}; {advice}")
     if as_json:
         items = [{**msgspec.to_builtins(site), "settings": site.settings.shown()} for site in found]
         say_json(msgspec.json.encode({"count": len(found), "items": items}))

@@ -16,8 +16,10 @@ from weft.cli.control import control_plane
 from weft.cli.crawl_facts import counted
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.output import say, say_json, say_lines
-from weft.cli.tables import aligned
+from weft.cli.tables import aligned, fitted
+from weft.cli.text_width import cut, padded, terminal_width, width_of
 from weft.errors import UsageError
+from weft.model.shown_text import shown_text
 from weft.roles.mgmt_upkeep import WAY_OUT
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from weft.mgmt.values import ClockJump
 
 _ROWS = 10
+_FRAME = 4
+"""Columns that the frame of a table takes beside those between its cells."""
 
 
 @command("status")
@@ -42,7 +46,7 @@ def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> No
     if queues:
         _show_queues(invocation, as_json)
         return
-    with control_plane(invocation) as mgmt:
+    with control_plane(invocation, to_read=True) as mgmt:
         if tables:
             _show_tables(mgmt, as_json)
             return
@@ -71,7 +75,7 @@ def status_lines(found: Status) -> list[str]:
         lines.append(f"clock    {_clock_sentence(found.clock_jump)}")
     rows = [(node.address, node.type, node.state, node.health, str(node.holds)) for node in found.nodes]
     if rows:
-        lines += ["", *aligned(("node", "type", "state", "health", "holds"), rows)]
+        lines += ["", *aligned(("node", "type", "state", "health", "holds"), rows, room=terminal_width())]
     return lines
 
 
@@ -108,20 +112,23 @@ def _show_tables(mgmt: OperatorCalls, as_json: bool) -> None:
         say_json(msgspec.json.encode(found))
         return
     for name, rows in found.items():
-        say_lines(drawn(name, rows))
+        say_lines(drawn(name, rows, terminal_width()))
         say()
 
 
-def drawn(name: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """A table of the control plane, framed as in the design documents."""
+def drawn(name: str, rows: Sequence[Mapping[str, object]], room: int | None = None) -> list[str]:
+    """A table of the control plane, framed as in the design documents and cut to a terminal of `room` columns."""
     from weft.mgmt.relations import RELATIONS
 
     header = RELATIONS[name]
-    cells = [header, *(tuple(str(row[column]) for column in header) for row in rows)]
-    widths = [max(len(row[n]) for row in cells) for n in range(len(header))]
+    cells = [header, *(tuple(shown_text(str(row[column])) for column in header) for row in rows)]
+    widths = [max(width_of(row[n]) for row in cells) for n in range(len(header))]
+    if room is not None:
+        widths = fitted(widths, room - _FRAME - 3 * len(widths))
     rule = "    " + "-" * (sum(widths) + 3 * len(widths) - 1)
     lines = [
-        "   | " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in cells
+        "   | " + " | ".join(padded(cut(cell, width), width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in cells
     ]
     return [name, rule, lines[0], rule, *lines[1:], *([rule] if rows else [])]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 import msgspec
 
-from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.output import say, say_json, say_lines, say_table
 from weft.cli.tables import amount
@@ -21,16 +20,10 @@ def why(context: click.Context, url: str, as_json: bool) -> None:
 
     The exit code is 1 if URL is not known.
     """
-    from weft.answers.why import why as answer
     from weft.cli.why_words import why_lines
-    from weft.roles.run_token import with_run_token
 
-    invocation = context.ensure_object(Invocation)
-    settings = with_run_token(invocation.load().settings, invocation.home.path)
-    rules = rules_of(settings)
-    page = rules.identify_typed(url)
-    with control_plane(invocation) as mgmt, invocation.reader() as reader:
-        found = answer(reader, mgmt, settings, rules, page)
+    with context.ensure_object(Invocation).index() as index:
+        found = index.why(url)
     if as_json:
         say_json(msgspec.json.encode(found))
     else:

@@ -39,7 +39,7 @@ def _history_lines(record: LinkHistory, leads_to: list[Hop], *, is_sitemap: bool
         "hidden": "will not be fetched",
     }[record.place]
     added = "found in robots.txt" if is_sitemap else "a seed"
-    found = f"found {record.discovered} on {record.source}" if record.source else added
+    found = f"found {record.discovered} on {record.source_url}" if record.source else added
     lines = [f"link: {place}; {found}; depth {record.depth}"]
     if record.fetched:
         outcome = record.error or f"status {record.status}"
@@ -49,13 +49,13 @@ def _history_lines(record: LinkHistory, leads_to: list[Hop], *, is_sitemap: bool
         lines.append("redirect: leads to " + ", then ".join(_hop_words(hop) for hop in leads_to))
     if record.canonical:
         by = "fetched instead, because of a rule" if record.place == "hidden" else "named by the page"
-        lines.append(f"canonical: {record.canonical} ({by})")
+        lines.append(f"canonical: {record.canonical_url} ({by})")
     return lines
 
 
 def _hop_words(hop: Hop) -> str:
     outcome = hop.error or (f"status {hop.status}" if hop.status else "not fetched yet")
-    return f"{hop.uri} ({outcome})"
+    return f"{hop.url} ({outcome})"
 
 
 def _control_words(link: LinkFacts) -> str:

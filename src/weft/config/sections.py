@@ -79,6 +79,13 @@ class MgmtSettings:
     patience: float = key(
         300.0, "How long weft retries a lost PostgreSQL connection before it gives up.", Between(0, DAY), "seconds"
     )
+    show_dead: float = key(
+        3600.0,
+        "How long after its last heartbeat a node that is offline or dead is still listed.",
+        Between(0, 365 * DAY),
+        "seconds",
+        reader="weft nodes",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,6 +136,7 @@ def _succeeded(record: LinkRecord, fetched: Fetched, settings: DispatcherSetting
         error="",
         failures=0,
         retry_soon=False,
+        failing_since=0,
         position=fetched.position,
         self_redirect=False,
     )
@@ -183,6 +184,7 @@ def _failed(record: LinkRecord, fetched: Fetched, settings: DispatcherSettings) 
         error=fetched.error,
         failures=failures,
         retry_soon=is_soon,
+        failing_since=record.failing_since or fetched.at,
         position=fetched.position or record.position,
     )
 

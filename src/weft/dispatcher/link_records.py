@@ -72,6 +72,8 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """In a row."""
     retry_soon: bool = False
     """Refused for haste: it is fetched again within the same crawl, which does not end before."""
+    failing_since: int = 0
+    """When the first of these failures was; 0: the last fetch did not fail."""
     interval: int = 0
     changed: int = 0
     decided: int = 0

@@ -10,7 +10,6 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from weft.dispatcher.link_records import link_column
 from weft.export.sources import page_rows, ranks
 from weft.linkindex import keys
-from weft.linkindex.records import UriInfo
 from weft.model.domain import Domain, reversed_domain
 from weft.model.url import Uri, domain_of
 from weft.store.api import Reader
@@ -30,7 +29,7 @@ class StoredPage(NamedTuple):
     columns: dict[bytes, bytes]
     doc: bytes | None
     link: bytes | None = None
-    """What the crawl knows of it; only read where its content is not loaded."""
+    """What the crawl knows of it."""
 
 
 def all_pages(reader: Reader) -> Iterator[StoredPage]:
@@ -66,10 +65,8 @@ class _Alongside(Generic[Value]):
 
 def _with_links(reader: Reader, pages: Iterable[StoredPage]) -> Iterator[StoredPage]:
     pages = list(pages)
-    unloaded = [page.uri for page in pages if not UriInfo.decode(page.info).docs]
-    cells = reader.get(Table.LINKS, [link_column(_domain_key(uri), uri) for uri in unloaded])
-    links = {uri: cell.value for uri, cell in zip(unloaded, cells, strict=True) if cell is not None}
-    return (page._replace(link=links.get(page.uri)) for page in pages)
+    cells = reader.get(Table.LINKS, [link_column(_domain_key(page.uri), page.uri) for page in pages])
+    return (page._replace(link=cell.value if cell else None) for page, cell in zip(pages, cells, strict=True))
 
 
 def _domain_key(uri: bytes) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from turbohtml import Element
 
@@ -36,19 +36,20 @@ def parse_page(
     leave_only_seen(document, found)
     links = read_links(found.links, limits, charset)
     dissolve(found.links)
-    headings, more_headings = _headings(found.headings, limits.title_chars)
+    headings = _headings(found.headings, limits.title_chars)
     text = text_of(document)
     more_text = len(text) > limits.text_chars
     if more_text:
         text = text[: limits.text_chars].rstrip()
     title = head.title or ""
-    fingerprint, simhash = fingerprint_and_simhash(text, [title, *headings])
-    cut = {"text": more_text, "headings": more_headings}
+    fingerprint, simhash = fingerprint_and_simhash(text, [title, *headings.words])
+    cut = {"text": more_text, "headings": headings.is_cut}
     return ParsedPage(
         title=title,
         description=head.description(),
         language=head.language(document),
-        headings=headings,
+        headings=headings.words,
+        h1=headings.h1,
         text=text,
         links=links,
         base=head.base or "",
@@ -62,15 +63,24 @@ def parse_page(
     )
 
 
-def _headings(elements: Sequence[Element], longest: int) -> tuple[list[str], bool]:
-    """The words of each heading, and whether there are more than fit."""
+class _Headings(NamedTuple):
+    words: list[str]
+    """Of each heading that has some."""
+    h1: str
+    is_cut: bool
+    """Whether there are more than fit."""
+
+
+def _headings(elements: Sequence[Element], longest: int) -> _Headings:
     kept: list[str] = []
+    h1 = ""
     room = HEADINGS_CHARS
     for element in elements:
         if not room:
-            return kept, True
+            return _Headings(kept, h1, is_cut=True)
         words = words_within(element, min(longest, room), tags.HEADINGS)
         if words:
             kept.append(words)
             room -= len(words)
-    return kept, False
+            h1 = h1 or (words if element.tag == "h1" else "")
+    return _Headings(kept, h1, is_cut=False)

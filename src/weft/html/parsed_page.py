@@ -37,6 +37,8 @@ class ParsedPage(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     language: str = ""
     headings: list[str] = []
+    h1: str = ""
+    """The first heading of the first level that has words."""
     text: str = ""
     """The visible text, a line per block."""
     links: list[FoundLink] = []

@@ -11,7 +11,8 @@ from weft.dispatcher.link_records import DOMAIN_ROW, LINK, decode_record
 from weft.index.archive_reader import ArchivedFetch, ExpectedPage, ReadAgain
 from weft.linkindex import keys
 from weft.linkindex.derived import Progress, current_pages
-from weft.linkindex.records import Version, pack_doc, read_doc
+from weft.linkindex.index_state import IndexState
+from weft.linkindex.records import pack_doc, read_doc
 from weft.linkindex.verify import EXAMPLES
 from weft.store.api import Reader
 from weft.store.tables import Table, readable
@@ -63,12 +64,13 @@ def decisive_fetches(reader: Reader) -> Iterator[ArchivedFetch]:
 def _compare(reader: Reader, block: Iterable[tuple[ArchivedFetch, ExpectedPage]], found: ArchiveVerification) -> None:
     block = list(block)
     uris = [fetch.uri for fetch, _ in block]
-    versions = reader.get(Table.FLUO, [keys.page_column(uri, keys.VERSION) for uri in uris])
+    versions = IndexState(reader).versions(uris)
     pages = reader.get(Table.FLUO, [keys.page_column(uri, keys.CUR) for uri in uris])
     docs = reader.get(Table.DOCS, [keys.doc_column(uri) for uri in uris])
-    for (fetch, expected), version, page, doc in zip(block, versions, pages, docs, strict=True):
-        if version is not None and Version.decode(version.value).fetched > fetch.fetched:
-            continue  # loaded from elsewhere since
+    for (fetch, expected), page, doc in zip(block, pages, docs, strict=True):
+        version = versions.get(fetch.uri)
+        if version is not None and version.fetched > fetch.fetched:
+            continue  # loaded or deleted from elsewhere since
         found.records += 1
         found.pages += page is not None
         _compare_one(fetch, expected, page.value if page else b"", _unpacked(doc.value) if doc else b"", found)

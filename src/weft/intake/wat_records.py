@@ -100,11 +100,12 @@ class _Extract:
 
     def __init__(self, head: HttpHead, page: _Html | None, *, is_escaped: bool) -> None:
         self.head, self._page, self._is_escaped = head, page, is_escaped
+        self.media_type = media_type_of(head)
+        self.size = None
 
     def recognise(self, types: Iterable[BodyType]) -> RecognisedBody | None:
         """Whatever else weft reads, an extract holds nothing of it."""
-        media_type = media_type_of(self.head)
-        is_html = media_type in HTML_MEDIA_TYPES if media_type else self._page is not None
+        is_html = self.media_type in HTML_MEDIA_TYPES if self.media_type else self._page is not None
         return RecognisedBody(BodyKind.PAGE, self._content) if is_html else None
 
     def _content(self, settings: ReadingSettings) -> PageContent:

@@ -35,6 +35,7 @@ class Outlinks(NamedTuple):
 
 
 NO_OUTLINKS = Outlinks((), (), (), ())
+_NO_DOC: Final = Doc()
 _DEFAULT_LIMITS: Final = LimitsSettings()
 
 
@@ -48,7 +49,7 @@ class LoadedPage:
     cur: bytes
     """The encoded PageRecord; empty when the page is gone."""
     doc: bytes
-    """The packed Doc; empty when there is nothing to search in."""
+    """The packed Doc; empty when there is nothing to tell."""
     outlinks: Outlinks
     moved_to: bytes = b""
     """Of a page that is gone because it redirects now: the uri that it leads to."""
@@ -161,10 +162,10 @@ def _domain_key(domain: Domain) -> bytes:
     return reversed_domain(domain).encode()
 
 
-def load_gone(page: PageUrl, at: int, moved_to: str = "") -> LoadedPage:
-    """The knowledge that there is no such page (any more) at `at`, perhaps because it redirects now."""
+def load_gone(page: PageUrl, at: int, doc: Doc = _NO_DOC, moved_to: str = "") -> LoadedPage:
+    """The knowledge that there is no such page (any more) at `at`; `doc` describes what is there instead."""
     version, domain = Version(at, GONE_CONTENT), _domain_key(page.domain)
-    return LoadedPage(page.uri.encode(), domain, version, b"", b"", NO_OUTLINKS, moved_to.encode())
+    return LoadedPage(page.uri.encode(), domain, version, b"", pack_doc(doc), NO_OUTLINKS, moved_to.encode())
 
 
 def load_seen_again(uri: bytes, domain: bytes, at: int, since: int = 0) -> LoadedPage:

@@ -36,12 +36,30 @@ class PageAddress(msgspec.Struct, frozen=True):
     left_out: int = 0
 
 
-class Doc(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """What a page says itself: the text that is searched."""
+class DocFacts(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
+    """What the last response that decided about a uri was, without its text."""
+
+    status: int = 0
+    type: str = ""
+    """Media type in lower case, without parameters."""
+    bytes: int | None = None
+    """Of the body as it was sent: without transfer coding, in its content encoding; None: not known."""
+    location: str = ""
+    """The URL that it redirects to."""
+    canonical: str = ""
+    """The URL that the page names in its place, if that is another page."""
+    noindex: bool = False
+    nofollow: bool = False
+    language: str = ""
+    description: str = ""
+    h1: str = ""
+    """The first heading of the first level."""
+
+
+class Doc(DocFacts, omit_defaults=True, frozen=True, kw_only=True):
+    """What a page says itself: the text that is searched. A file, a redirect or a 404 has the facts alone."""
 
     title: str = ""
-    description: str = ""
-    language: str = ""
     headings: list[str] = []
     text: str = ""
 
@@ -123,6 +141,7 @@ decode_since: Final = msgspec.json.Decoder(list[int]).decode
 
 _pack_doc: Final = msgspec.msgpack.Encoder().encode
 _decode_doc: Final = msgspec.msgpack.Decoder(Doc).decode
+_decode_facts: Final = msgspec.msgpack.Decoder(DocFacts).decode
 _LONGEST_DOC: Final = 64 << 20
 """Bytes that a stored doc may unpack to; our own are far below."""
 
@@ -142,8 +161,14 @@ def unpack_doc(packed: bytes) -> Doc:
 
 def decompress_doc(stored: bytes) -> bytes:
     """A packed doc from its stored form."""
+    # A decompressor of its own: threads must not share one.
     return ZstdDecompressor().decompress(stored, max_output_size=_LONGEST_DOC)
 
 
 def read_doc(stored: bytes) -> Doc:
     return unpack_doc(decompress_doc(stored))
+
+
+def read_facts(stored: bytes) -> DocFacts:
+    """Without the text, which is passed over."""
+    return _decode_facts(decompress_doc(stored))

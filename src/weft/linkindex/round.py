@@ -103,6 +103,9 @@ def _observe_pages(
     docs_before = state.docs(list(befores)) if rules.keeps_history else {}
     for page in plan.pages.unchanged:
         plan.cells[_version_key(page)] = page.version.encode()
+        if page.is_gone:
+            # All deletions have one content, and a file may be where a redirect was.
+            plan.cells[keys.doc(page.uri)] = compress_doc(page.doc) if page.doc else None
     for page in plan.pages.changed:
         before = befores.get(page.uri)
         found = page_difference(page, before or NOTHING_BEFORE)

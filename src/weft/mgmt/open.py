@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from weft.config import Settings
 from weft.errors import MgmtMissing
 from weft.home import Home
@@ -27,6 +29,25 @@ def open_mgmt(settings: Settings, home: Home) -> Mgmt:
     from weft.mgmt.postgres import PostgresMgmt
 
     return PostgresMgmt(settings.mgmt.url, settings.mgmt)
+
+
+def open_mgmt_to_read(settings: Settings, home: Home) -> Mgmt:
+    """The same for questions, which make none and are answered where the home cannot be written. Close it."""
+    if not is_embedded(settings):
+        return open_mgmt(settings, home)
+    _refuse_a_lost_one(settings, home)
+    if not database_of(home).exists():
+        from weft.mgmt.memory.mgmt import MemoryMgmt
+
+        return MemoryMgmt(settings=settings.mgmt)  # nothing was ever crawled here
+    from weft.mgmt.sqlite import SqliteMgmt
+
+    return SqliteMgmt(database_of(home), settings=settings.mgmt, is_read_only=not _is_writable(home))
+
+
+def _is_writable(home: Home) -> bool:
+    """SQLite writes next to its file, too."""
+    return os.access(home.path, os.W_OK) and os.access(database_of(home), os.W_OK)
 
 
 def _refuse_a_lost_one(settings: Settings, home: Home) -> None:

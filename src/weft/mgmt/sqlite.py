@@ -15,8 +15,16 @@ from weft.mgmt.values import Lease, NodeId, NodeState, NodeType
 class SqliteMgmt(SqlMgmt):
     """All processes are on one machine: its clock is the database's, and a lock tells at once who is dead."""
 
-    def __init__(self, path: Path, clock: Clock | None = None, settings: MgmtSettings | None = None) -> None:
-        super().__init__(SqliteDatabase(path, clock or SystemClock()), settings or MgmtSettings())
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock | None = None,
+        settings: MgmtSettings | None = None,
+        *,
+        is_read_only: bool = False,
+    ) -> None:
+        database = SqliteDatabase(path, clock or SystemClock(), is_read_only=is_read_only)
+        super().__init__(database, settings or MgmtSettings())
         self._locks = NodeLocks(path.with_name(f"{path.name}-locks"))
 
     def register(self, type: NodeType, address: str, row: int = 0) -> Lease:  # noqa: A002

@@ -111,6 +111,10 @@ def _proxy_problem(proxy: str) -> str:
     return "" if _PROXY.fullmatch(proxy) else "expected a URL with the scheme http, https, socks5 or socks5h"
 
 
+HIDDEN_VALUE: Final = "***"
+"""What is shown in place of a secret."""
+
+
 class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is set for a site; None: not set. Stored as JSON with only what is set."""
 
@@ -197,7 +201,7 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def shown(self) -> dict[str, Any]:
         """What is set, as JSON has it and without secrets."""
         plain = msgspec.json.decode(msgspec.json.encode(self))
-        return {name: "…" if SITE_KEYS[name].is_secret else plain[name] for name in self.values()}
+        return {name: HIDDEN_VALUE if SITE_KEYS[name].is_secret else plain[name] for name in self.values()}
 
     def with_setting(self, name: str, value: object) -> SiteSettings:
         """With one setting changed; None takes it back. Raises UsageError."""

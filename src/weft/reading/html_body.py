@@ -26,6 +26,7 @@ def _read(body: Body, settings: ReadingSettings) -> PageContent:
         description=parsed.description,
         language=parsed.language,
         headings=parsed.headings,
+        h1=parsed.h1,
         text=parsed.text,
     )
     return PageContent(

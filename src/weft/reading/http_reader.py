@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
 
 from weft.archive.http_message import HttpHead, text_of
 from weft.html import robots_in_header
@@ -27,12 +29,23 @@ from weft.reading.outcomes import BodyKind, Effect, Leads, PageOutcome, effect_o
 from weft.reading.response_body import BodyType, PageContent, RecognisedBody
 from weft.reading.settings import ReadingPolicy, ReadingSettings
 
+_LONGEST_TYPE: Final = 255
+"""Characters of a media type (RFC 6838, section 4.2: 127 on either side of the slash)."""
+
 
 class Payload(Protocol):
     """What came with a success: a `Body`, or what another program extracted from one."""
 
     @property
     def head(self) -> HttpHead: ...
+
+    @property
+    def media_type(self) -> str: ...
+
+    @property
+    def size(self) -> int | None:
+        """Bytes as sent; None: not known."""
+        ...
 
     def recognise(self, types: Iterable[BodyType]) -> RecognisedBody | None:
         """What reads it; None if none of `types` does."""
@@ -91,11 +104,12 @@ class HttpReader:
         if payload and body:
             content = body.read(self.settings)
             if isinstance(content, UrlListing):
-                return self._listing(response, outcome, content)
-            return self._page(response, outcome, payload.head, content)
+                return self._listing(response, outcome, payload, content)
+            return self._page(response, outcome, payload, content)
         follow = [followed_page(target)] if target and outcome is PageOutcome.MOVED else []
+        facts = _facts(response, payload, target.url if target else "")
         moved_to = target.uri if target and outcome is PageOutcome.MOVED else ""
-        return Reading(outcome, self._removal(response, outcome, moved_to), target, follow)
+        return Reading(outcome, self._removal(response, outcome, facts, moved_to), target, follow)
 
     def _leads(self, response: PageResponse) -> tuple[Leads, PageUrl | None]:
         if response.location is None:
@@ -106,21 +120,30 @@ class HttpReader:
             return Leads.TO_NO_PAGE, None
         return (Leads.TO_ITSELF if target.uri == response.page.uri else Leads.ELSEWHERE), target
 
-    def _page(self, response: PageResponse, outcome: PageOutcome, head: HttpHead, content: PageContent) -> Reading:
+    def _page(self, response: PageResponse, outcome: PageOutcome, payload: Payload, content: PageContent) -> Reading:
         page, links = response.page, content.links
-        wishes = [value for name, value in head.fields if name == "x-robots-tag"]
+        wishes = [value for name, value in payload.head.fields if name == "x-robots-tag"]
         robots = content.robots | robots_in_header(wishes, self.settings.product)
+        canonical = join_elsewhere(self.rules, page, content.canonical)
         rels = [_with_nofollow(link.rel) if robots.nofollow else link.rel for link in links]
         base = base_for_links(page.url, content.base or None)
         joined = join_links(self.rules, base, [link.href for link in links])
-        doc = Doc() if robots.noindex else content.doc
+        facts = _facts(response, payload)
+        doc = msgspec.structs.replace(
+            facts if robots.noindex else content.doc,
+            status=facts.status,
+            type=facts.type,
+            bytes=facts.bytes,
+            canonical=canonical.url if canonical else "",
+            noindex=robots.noindex,
+            nofollow=robots.nofollow,
+        )
         anchors = [link.anchor for link in links]
         loaded = load_joined(page, response.at, joined, anchors, rels, doc, self.settings.limits)
         if not self._policy.discovers:
             return Reading(outcome, loaded)
         follow = followed_links(loaded.outlinks, joined, rels)
         follow += followed_refresh(self.rules, page, content.refresh)
-        canonical = join_elsewhere(self.rules, page, content.canonical)
         return Reading(
             outcome,
             loaded,
@@ -132,21 +155,29 @@ class HttpReader:
             simhash=content.simhash,
         )
 
-    def _listing(self, response: PageResponse, outcome: PageOutcome, listing: UrlListing) -> Reading:
+    def _listing(self, response: PageResponse, outcome: PageOutcome, payload: Payload, listing: UrlListing) -> Reading:
         most = self.settings.limits.sitemap_url_bytes
         follow = followed_entries(self.rules, response.page, listing, most)
         return Reading(
             outcome,
-            self._removal(response, outcome),
+            self._removal(response, outcome, _facts(response, payload)),
             follow=follow,
             is_index=listing.kind is ListingKind.INDEX,
             fingerprint=fingerprint_of_entries(follow),
         )
 
-    def _removal(self, response: PageResponse, outcome: PageOutcome, moved_to: str = "") -> LoadedPage | None:
-        """For a response without content: that the page is gone, or nothing."""
+    def _removal(
+        self, response: PageResponse, outcome: PageOutcome, facts: Doc, moved_to: str = ""
+    ) -> LoadedPage | None:
+        """For a response without content: that there is no page and what is there instead, or nothing."""
         effect = effect_of(outcome, bad_redirect_removes=self._policy.bad_redirect_removes)
-        return load_gone(response.page, response.at, moved_to) if effect is Effect.REMOVE else None
+        return load_gone(response.page, response.at, facts, moved_to) if effect is Effect.REMOVE else None
+
+
+def _facts(response: PageResponse, payload: Payload | None, location: str = "") -> Doc:
+    if payload is None:
+        return Doc(status=response.status, location=location)
+    return Doc(status=response.status, type=payload.media_type[:_LONGEST_TYPE], bytes=payload.size)
 
 
 def location_in(head: HttpHead) -> str | None:

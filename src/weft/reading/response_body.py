@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from weft.archive.body_decoding import BodyRefused, DecodeLimits, decode
@@ -61,19 +62,32 @@ class BodyType(NamedTuple):
 class Body:
     """A body whose bytes are still encoded."""
 
-    def __init__(self, url: str, head: HttpHead, content_type: str, decode_bytes: Callable[[], bytes]) -> None:
+    def __init__(
+        self,
+        url: str,
+        head: HttpHead,
+        content_type: str,
+        open_payload: Callable[[], bytes],
+        decode_payload: Callable[[bytes], bytes],
+    ) -> None:
         self.url, self.head = url, head
         self.content_type = content_type
         """As the server gives it now; `head` may be that of an earlier response with the same payload."""
-        self._decode_bytes = decode_bytes
-        self._data: bytes | None = None
+        self._open_payload, self._decode_payload = open_payload, decode_payload
+
+    @cached_property
+    def _payload(self) -> bytes:
+        return self._open_payload()
 
     @property
+    def size(self) -> int:
+        """Bytes without transfer coding, in the content encoding."""
+        return len(self._payload)
+
+    @cached_property
     def data(self) -> bytes:
         """As its author wrote it; raises BodyRefused."""
-        if self._data is None:
-            self._data = self._decode_bytes()
-        return self._data
+        return self._decode_payload(self._payload)
 
     @property
     def media_type(self) -> str:
@@ -91,7 +105,7 @@ class Body:
 def own_body(settings: ReadingSettings, url: str, content_type: str, response: ArchivedResponse) -> Body:
     """A body out of weft's own archive. Where its encoding ends too early, what came counts."""
     limits = _decode_limits(settings)
-    return Body(url, response.head, content_type, lambda: response.content(limits).data)
+    return Body(url, response.head, content_type, lambda: response.body, lambda _: response.content(limits).data)
 
 
 def foreign_body(settings: ReadingSettings, url: str, head: HttpHead, raw: bytes, *, is_cut: bool = False) -> Body:
@@ -100,7 +114,13 @@ def foreign_body(settings: ReadingSettings, url: str, head: HttpHead, raw: bytes
     `is_cut`: its record admits that a part is missing, so that an encoding may end too early.
     """
     limits = _decode_limits(settings)
-    return Body(url, head, head.content_type, lambda: _decode_foreign(head, raw, limits, is_cut))
+    return Body(
+        url,
+        head,
+        head.content_type,
+        lambda: dechunked(raw) if head.is_chunked and _CHUNK.match(raw) else raw,
+        lambda payload: _decode_foreign(head, payload, limits, is_cut),
+    )
 
 
 def media_type_of(head: HttpHead) -> str:
@@ -116,8 +136,7 @@ def _decode_limits(settings: ReadingSettings) -> DecodeLimits:
     return DecodeLimits(size=settings.max_body, ratio=settings.limits.body_ratio)
 
 
-def _decode_foreign(head: HttpHead, raw: bytes, limits: DecodeLimits, is_cut: bool) -> bytes:
-    payload = dechunked(raw) if head.is_chunked and _CHUNK.match(raw) else raw
+def _decode_foreign(head: HttpHead, payload: bytes, limits: DecodeLimits, is_cut: bool) -> bytes:
     encoding = head.content_encoding
     try:
         decoded = decode(payload, encoding, limits)

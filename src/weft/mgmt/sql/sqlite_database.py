@@ -87,19 +87,27 @@ def _bound(values: dict[str, object]) -> dict[str, object]:
 
 
 class SqliteDatabase:
-    def __init__(self, path: Path, clock: Clock) -> None:
+    """With `is_read_only` the file and its directory are never written; every change is refused."""
+
+    def __init__(self, path: Path, clock: Clock, *, is_read_only: bool = False) -> None:
         self._path, self._clock = path, clock
         self._lock = RLock()
         self._gate = WriteGate(path.with_name(f"{path.name}-turn"))
         if sqlite3.sqlite_version_info < OLDEST:
             raise MgmtError(f"SQLite {sqlite3.sqlite_version} is too old; expected 3.38 or later")
         with self._plain_errors():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if not is_read_only:
+                path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
-                path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+                _read_only_uri(path) if is_read_only else path,
+                timeout=BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=256,
+                uri=is_read_only,
             )
             try:
-                self._prepare()
+                self._prepare_to_read() if is_read_only else self._prepare()
             except BaseException:
                 self._connection.close()
                 raise
@@ -115,6 +123,14 @@ class SqliteDatabase:
             self._set(_FOREIGN_KEYS_OFF)
             self.write(lambda tx: self._migrate(tx, steps, where))
         self._set(_FOREIGN_KEYS_ON)
+
+    def _prepare_to_read(self) -> None:
+        steps, where = migrations(SQLITE), str(self._path)
+        if not self.read(lambda tx: is_up_to_date(tx, steps, _tables(tx), where)):
+            raise MgmtForeign(
+                f"control plane {where}: it was made by an older weft and must be brought up to date, "
+                "but this home cannot be written; copy it to where it can be"
+            )
 
     def _migrate(self, tx: Transaction, steps: Sequence[Migration], where: str) -> None:
         bring_up_to_date(tx, steps, _tables(tx), self._script, where)
@@ -209,6 +225,13 @@ class SqliteDatabase:
                 f"control plane {self._path}: {error}; expected a database made by weft; nothing was changed; "
                 "if it was one, `weft restore` puts back the newest copy"
             ) from error
+
+
+def _read_only_uri(path: Path) -> str:
+    """Where nothing can be written, a write-ahead log that a kill left is read in place; without one, the file is all
+    there is, and SQLite must not look for more."""
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    return f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
