@@ -142,7 +142,7 @@ def test_changes_of_all_of_a_domain_and_of_a_page(index: Index) -> None:
     assert told(everything)[:2] == [("lost", "com.a/page1", "com.b"), ("anchor", "com.a/page1", "com.c")]
     assert len(everything.items) == 7
     lost = everything.items[0]
-    assert (lost.source_url, lost.target_url) == ("https://a.com/page1", "https://b.com/")
+    assert (lost.source_url, lost.target_url) == ("https://a.com/page1", "http://b.com/")
     assert told(index.changes("b.com", kind="links")) == [
         ("lost", "com.a/page1", "com.b"),
         ("new", "com.a/page1", "com.b"),

@@ -48,7 +48,7 @@ NEW = ("page_new", "T", None)
         (page(2, "T", "other words"), [("page_text", None, None)]),
         (page(2, "", ""), [("page_text", None, None), ("page_title", "", None)]),
         (gone(2), [("page_gone", None, None)]),
-        (gone(2, "com.b/y"), [("page_moved", None, "com.b/y")]),
+        (gone(2, "com.b/y"), [("page_moved", None, "https://b.com/y")]),
         (page(0, "Older"), []),
         (gone(0), []),
     ],
