@@ -42,6 +42,8 @@ CALLS = [
     "built",
     "build_failed",
     "reopen",
+    "wishes",
+    "settle_wishes",
 ]
 
 

@@ -31,6 +31,8 @@ from weft.mgmt.values import (
     Reopen,
     Result,
     Robots,
+    Seed,
+    Wish,
 )
 from weft.model.site import Site
 
@@ -149,6 +151,15 @@ class DispatcherCalls(Protocol):
     def reopen(self, wanted: Sequence[Reopen]) -> list[bool]:
         """Make links pending again; an unknown one becomes known. Tells of each whether it is pending now."""
 
+    def wishes(self, after: str = "", limit: int = 1000) -> list[Wish]:
+        """Pages that are wanted now, by rising uri, from the one behind `after` on."""
+
+    def settle_wishes(self, granted: Sequence[Wish], instead: Sequence[Wish] = ()) -> None:
+        """Forget wishes that are granted, unless they were renewed meanwhile; others stand from now on."""
+
+    def add_sites(self, sites: Sequence[Site]) -> None:
+        """Make sites known; one that is there is left as it is."""
+
 
 class IndexServerCalls(NodeCalls, Protocol):
     """An index server: it loads built chunks in the order of their numbers."""
@@ -160,6 +171,13 @@ class IndexServerCalls(NodeCalls, Protocol):
 
 class OperatorCalls(AddLinks, ReadSites, ReadRobots, Protocol):
     """People, through commands and other programs: they look, add links, change sites, and steer nodes."""
+
+    def want(self, seeds: Sequence[Seed]) -> int:
+        """Make links known, as `add` does, and have them fetched now whatever became of them before; how many are new.
+
+        Waits of their hosts end, unless the servers asked for them, and a robots.txt that could not be fetched is
+        fetched again.
+        """
 
     def known(self, uris: Sequence[str]) -> dict[str, LinkFacts]:
         """What is known of pages' links, by uri; an unknown one is left out."""

@@ -47,9 +47,19 @@ class FetchError(StrEnum):
         return member
 
     # Reaching the server.
-    NETWORK = "network", Fault.SERVER, 10 * _MINUTE, True, "its server refused or broke the connection"
+    CONNECT = "connect", Fault.SERVER, 10 * _MINUTE, True, "its server accepts no connection"
+    NETWORK = "network", Fault.SERVER, 10 * _MINUTE, True, "its server broke the connection"
     TIMEOUT = "timeout", Fault.SERVER, 10 * _MINUTE, True, "its server did not answer in time"
-    TLS = "tls", Fault.SERVER, _DAY, True, "its certificate or encryption is not accepted"
+    TLS = "tls", Fault.SERVER, _DAY, True, "no encrypted connection to its server could be made"
+    TLS_EXPIRED = "tls_expired", Fault.SERVER, _DAY, True, "its certificate has expired or is not valid yet"
+    TLS_AUTHORITY = (
+        "tls_authority",
+        Fault.SERVER,
+        _DAY,
+        True,
+        "its certificate is from an unknown authority (site setting ca)",
+    )
+    TLS_NAME = "tls_name", Fault.SERVER, _DAY, True, "its certificate is for another name"
     BUSY = "busy", Fault.SERVER, _HOUR, True, "its server kept asking us to wait"
     UNKNOWN_HOST = "unknown_host", Fault.ADDRESS, _HOUR, True, "there is no such host"
     DNS = "dns", Fault.ADDRESS, _HOUR, True, "its name could not be looked up"

@@ -122,7 +122,7 @@ class CurlTransfer:
 
     def end(self, code: int, message: str) -> Response:
         """What became of it, given libcurl's result."""
-        error = self._refusal or (error_of(code, message) if code else None)
+        error = self._refusal or (self._error(code, message) if code else None)
         if code == pycurl.E_SSL_CACERT_BADFILE and socket_problem():
             error = FetchError.NO_SOCKET  # nor could the file with the certificates be opened
         head = b"".join(self._head) if self._has_head else b""
@@ -134,6 +134,11 @@ class CurlTransfer:
             error = None
         self._head, self._body = [], ReceivedBody(self._options.spool)
         return Response(head, body, error, is_cut, message)
+
+    def _error(self, code: int, message: str) -> FetchError:
+        error = error_of(code, message, self.curl.getinfo(pycurl.SSL_VERIFYRESULT))
+        has_no_connection = error is FetchError.TIMEOUT and not self.is_connected
+        return FetchError.CONNECT if has_no_connection else error
 
     def _set_up(self) -> None:
         limits = self._options.limits
