@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from weft.errors import UsageError
 
 if TYPE_CHECKING:
     from weft.actions.seeds import SeedAdder
+    from weft.mgmt.api import OperatorCalls
 
 _LISTED = 20
 """Refusals that are printed; the others are counted."""
@@ -33,18 +35,19 @@ _LISTED = 20
 @click.option(
     "--scope",
     type=click.Choice(["hosts", "domains", "any"]),
-    default="hosts",
-    help="What the crawl may visit: only the hosts of these URLs, their whole domains, or any site.",
+    help="What the crawl may visit: only the hosts of these URLs (which new sites begin with), their whole domains, "
+    "or any site.",
 )
+@click.option("--local", "is_local", is_flag=True, help="The hosts may be on this machine or in a private network.")
 @as_json
 @click.pass_context
-def add(context: click.Context, urls: tuple[str, ...], file: Path | None, scope: str, as_json: bool) -> None:
+def add(
+    context: click.Context, urls: tuple[str, ...], file: Path | None, scope: str | None, is_local: bool, as_json: bool
+) -> None:
     """Add seeds: URLs where the next crawl starts.
 
     URLs that cannot be crawled are listed; the others are added. Use - as URL to read from standard input.
     """
-    from weft.actions.seeds import SeedAdder
-
     given = _given(urls, file)
     invocation = context.ensure_object(Invocation)
     from weft.config import starter
@@ -53,13 +56,30 @@ def add(context: click.Context, urls: tuple[str, ...], file: Path | None, scope:
         invocation.writer().close()
         say(f"Created {invocation.home.path}", err=True)
     with control_plane(invocation) as mgmt:
-        added = SeedAdder(mgmt, rules_of(invocation.load().settings), scope)
+        added = seed_adder(invocation, mgmt, scope, is_local=is_local)
         add_seeds(added, given)
     if as_json:
         say_json(json.dumps({"new": added.new, "known": added.known, "refused": added.refused}))
     else:
         say(f"{amount(added.new, 'URL')} added, {added.known:,} already known, {added.refused:,} refused")
     context.exit(2 if added.refused and not (added.new or added.known) else 0)
+
+
+def seed_adder(invocation: Invocation, mgmt: OperatorCalls, scope: str | None, *, is_local: bool) -> SeedAdder:
+    from weft.actions.local_seeds import LocalSeeds
+    from weft.actions.seeds import SeedAdder
+
+    settings = invocation.load().settings
+    local = LocalSeeds(settings.urlserver, _ask_about_local, is_meant=is_local)
+    return SeedAdder(mgmt, rules_of(settings), scope, local)
+
+
+def _ask_about_local(web_host: str, where: str) -> bool:
+    """One clear question, if there is somebody to answer it."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    say(f"{web_host} is on this machine or in a private network: {where}.", err=True)
+    return click.confirm("Crawl it?", err=True)
 
 
 def add_seeds(adder: SeedAdder, given: Iterable[tuple[str, str]]) -> None:

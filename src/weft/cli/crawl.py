@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.add import add_seeds
+from weft.cli.add import add_seeds, seed_adder
 from weft.cli.control import control_plane
 from weft.cli.crawl_facts import Goal
-from weft.cli.invocation import Invocation, command, rules_of
+from weft.cli.invocation import Invocation, command
 from weft.cli.output import say, say_lines
 from weft.errors import UsageError
 
@@ -33,9 +33,10 @@ _LOOK_EVERY = 0.5
 @click.option(
     "--scope",
     type=click.Choice(["hosts", "domains", "any"]),
-    default="hosts",
-    help="What the crawl may visit: only the hosts of these URLs, their whole domains, or any site.",
+    help="What the crawl may visit: only the hosts of these URLs (which new sites begin with), their whole domains, "
+    "or any site.",
 )
+@click.option("--local", "is_local", is_flag=True, help="The hosts may be on this machine or in a private network.")
 @click.option(
     "--again",
     type=click.FloatRange(min=0),
@@ -49,7 +50,8 @@ def crawl(
     urls: tuple[str, ...],
     pages: int | None,
     seconds: float | None,
-    scope: str,
+    scope: str | None,
+    is_local: bool,
     again: float | None,
     spiders: int,
 ) -> None:
@@ -63,7 +65,7 @@ def crawl(
 
     invocation = context.ensure_object(Invocation)
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
-        _prepare(invocation, urls, scope)
+        _prepare(invocation, urls, scope, is_local=is_local)
         roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers, again)
         reason = _run(invocation, lock, roles, Goal(pages, seconds), is_endless=False)
     context.exit(130 if reason == "interrupted" else 0)
@@ -79,7 +81,7 @@ def up(invocation: Invocation, spiders: int) -> None:
     from weft.supervisor.role_commands import role_commands
 
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
-        _prepare(invocation, (), "hosts")
+        _prepare(invocation, ())
         roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers)
         _run(invocation, lock, roles, Goal(), is_endless=True)
 
@@ -116,11 +118,11 @@ def _warn_of_secrets(invocation: Invocation) -> None:
         say(f"weft: other users of this machine can read {name} on the command line; {instead}", err=True)
 
 
-def _prepare(invocation: Invocation, urls: tuple[str, ...], scope: str) -> None:
-    from weft.actions.seeds import SeedAdder
-
+def _prepare(
+    invocation: Invocation, urls: tuple[str, ...], scope: str | None = None, *, is_local: bool = False
+) -> None:
     with control_plane(invocation) as mgmt:
-        seeds = SeedAdder(mgmt, rules_of(invocation.load().settings), scope)
+        seeds = seed_adder(invocation, mgmt, scope, is_local=is_local)
         add_seeds(seeds, (("", url) for url in urls))
         if seeds.refused and seeds.refused == len(urls):
             raise UsageError("none of the URLs can be crawled")

@@ -127,6 +127,10 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     )
     ca: Annotated[str | None, SiteKey("File of certificates to trust for it instead.", Affects.FETCH)] = None
     verify: Annotated[bool | None, SiteKey("Whether its certificate is verified.", Affects.FETCH)] = None
+    local: Annotated[
+        bool | None,
+        SiteKey("Whether its address may be on this machine or in a private network.", Affects.FETCH),
+    ] = None
 
     def __repr__(self) -> str:
         return f"SiteSettings({self.shown()})"

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import ClaimedLink, DocId, Outcome
-from weft.model.fetch_error import FetchError
-from weft.model.site import SiteSettings
+from weft.model.site import Affects, SiteSettings
 from weft.urlserver.hosts import ARRIVING, NEEDS_ADDRESS, Host, Ip
 from weft.urlserver.in_flight import InFlight, SentUrl, SpiderId
 from weft.urlserver.mgmt_messages import HostAddress, MgmtReplies
@@ -134,6 +133,8 @@ class Frontier:
         """A user changed what is set for a host; it is obeyed from now on."""
         host = self.registry.hosts.get(name)
         if host is not None and host.settings != settings:
+            if host.settings.of(Affects.FETCH) != settings.of(Affects.FETCH):
+                self.registry.forget_verdicts(host, now)
             self._obey(host, settings, now)
             self.registry.reschedule(host, now)
 
@@ -242,7 +243,7 @@ class Frontier:
                 host.just_located_until = 0
                 return link
             self._refused += 1
-            self.registry.refuse(link, host, FetchError.ROBOTS)
+            self.registry.refuse(link, host, self.registry.origins.refusal(host, link))
         host.wait_until = max(host.wait_until, now + JUDGING_REST)
         return None
 

@@ -46,6 +46,7 @@ class Host:
     __slots__ = (
         "active",
         "address",
+        "asked_until",
         "counted_at",
         "crawl_delay",
         "delay",
@@ -95,6 +96,8 @@ class Host:
         """By its robots.txt, by its settings, and the longer of the two, which is obeyed."""
         self.wait_until = 0
         """The end of its Retry-After or back-off."""
+        self.asked_until = 0
+        """The end of its Retry-After."""
         self.failures = 0
         self.due = 0
         """The moment under which it waits with its address, or until which it needs no slot; 0: neither."""

@@ -75,3 +75,5 @@ class Politeness:
         backoff = min(self.backoff_max, self.backoff_first << min(host.failures - 1, 30))
         wait = min(retry_after, RETRY_AFTER_MAX) or backoff
         host.wait_until = max(host.wait_until, now + wait)
+        if retry_after:
+            host.asked_until = max(host.asked_until, now + wait)

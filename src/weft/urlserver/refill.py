@@ -95,7 +95,7 @@ class Refill:
             requests, replies = session.frontier.requests.take(), MgmtReplies()
             session.has_finished |= bool(requests.refuse)
             await session.resources.control.call("requests", lambda: gateway.run(session.lease, requests, replies))
-            self._lookups.begin(replies.unresolved, replies.unanswered)
+            self._lookups.begin(replies.unresolved, replies.unanswered, replies.local)
             session.learn(replies)
         if replies.refused:
             await asyncio.sleep(LONGEST_WAIT)  # what is refused may be refused again

@@ -38,7 +38,8 @@ INSERT INTO pending_host (web_host, pending, ready_at, set_at, asked_until)
 SELECT web_host, 0, until, :now, asked FROM {rows web_host:text until:int asked:int} AS given WHERE true
 ORDER BY web_host
 ON CONFLICT (web_host) DO UPDATE SET
-    ready_at = CASE WHEN pending_host.ready_at < excluded.ready_at THEN excluded.ready_at ELSE pending_host.ready_at END,
+    ready_at = CASE WHEN pending_host.ready_at < excluded.ready_at THEN excluded.ready_at
+        ELSE pending_host.ready_at END,
     set_at = CASE WHEN pending_host.ready_at < excluded.ready_at THEN excluded.set_at ELSE pending_host.set_at END,
     asked_until = CASE WHEN pending_host.asked_until < excluded.asked_until THEN excluded.asked_until
         ELSE pending_host.asked_until END

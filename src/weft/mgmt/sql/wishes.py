@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import starmap
 from typing import Final
 
 from weft.mgmt.rules.wishes import forgotten_origins
@@ -53,7 +52,9 @@ def want(tx: Transaction, counters: CounterChanges, seeds: Sequence[Seed]) -> in
 
 def wishes(tx: Transaction, after: str = "", limit: int = 1000) -> list[Wish]:
     rows = tx.rows(_WISHES, after=after, limit=limit)
-    return list(starmap(Wish, ((uri, url, bool(any_scheme), hops, asked) for uri, url, any_scheme, hops, asked in rows)))
+    return list(
+        starmap(Wish, ((uri, url, bool(any_scheme), hops, asked) for uri, url, any_scheme, hops, asked in rows))
+    )
 
 
 def settle_wishes(tx: Transaction, granted: Sequence[Wish], instead: Sequence[Wish] = ()) -> None:
