@@ -52,9 +52,7 @@ def want(tx: Transaction, counters: CounterChanges, seeds: Sequence[Seed]) -> in
 
 def wishes(tx: Transaction, after: str = "", limit: int = 1000) -> list[Wish]:
     rows = tx.rows(_WISHES, after=after, limit=limit)
-    return list(
-        starmap(Wish, ((uri, url, bool(any_scheme), hops, asked) for uri, url, any_scheme, hops, asked in rows))
-    )
+    return [Wish(uri, url, bool(any_scheme), hops, asked) for uri, url, any_scheme, hops, asked in rows]
 
 
 def settle_wishes(tx: Transaction, granted: Sequence[Wish], instead: Sequence[Wish] = ()) -> None:
