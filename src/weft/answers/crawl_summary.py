@@ -44,6 +44,8 @@ class CrawlSummary(msgspec.Struct, frozen=True, kw_only=True):
     seeds: list[SeedProblem]
     more_seeds: int
     """Seeds that were not looked at, because there are so many."""
+    led_to: dict[str, str]
+    """Hosts that nobody named, by the seed whose redirects led there."""
 
 
 def crawl_summary(
@@ -63,6 +65,7 @@ def crawl_summary(
         freshness=(progress.index.get("freshness") or {}).get("p50"),
         seeds=_seeds_without_a_page(mgmt, settings, seeds[:_MOST_SEEDS]),
         more_seeds=max(0, len(seeds) - _MOST_SEEDS),
+        led_to={site.led_from: site.name for site in mgmt.sites() if site.led_from and not site.is_excluded},
     )
 
 

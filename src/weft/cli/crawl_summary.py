@@ -12,6 +12,9 @@ from weft.cli.tables import amount
 if TYPE_CHECKING:
     from weft.answers.crawl_summary import CrawlSummary
 
+_MOST_LED = 10
+"""Redirects to other hosts that are listed."""
+
 
 def summary_lines(summary: CrawlSummary, home_flag: Path | None) -> list[str]:
     """`home_flag` is the value of --home, for the command that the last line suggests."""
@@ -29,9 +32,18 @@ def summary_lines(summary: CrawlSummary, home_flag: Path | None) -> list[str]:
         lines.append(f"Skipped: {counted(summary.refused)}")
     if summary.freshness is not None:
         lines.append(f"Freshness: {summary.freshness:.1f} s from fetch to answer (median)")
+    lines += _led_to(summary)
     lines += [f"Seed {seed.url}: {seed.problem}" for seed in summary.seeds]
     if summary.more_seeds:
         lines.append(f"Not checked: {amount(summary.more_seeds, 'more seed')}; `weft why URL` explains each.")
     option = f" --home {shlex.quote(str(home_flag))}" if home_flag else ""
     lines.append(f"Next: `weft top{option}` shows the most linked pages.")
+    return lines
+
+
+def _led_to(summary: CrawlSummary) -> list[str]:
+    told = list(summary.led_to.items())[:_MOST_LED]
+    lines = [f"Scope: {seed} redirects to {host}, which is crawled too, without credentials." for seed, host in told]
+    if more := len(summary.led_to) - len(told):
+        lines.append(f"Scope: {amount(more, 'more redirect')} led to other hosts; `weft sites` lists them.")
     return lines

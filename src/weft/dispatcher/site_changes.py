@@ -23,7 +23,7 @@ from weft.dispatcher.scope import Scope
 from weft.linkindex.cells import Cells
 from weft.model.domain import reversed_domain
 from weft.model.host import domain_of_host
-from weft.model.site import ANYWHERE, NO_SETTINGS, Affects, Site
+from weft.model.site import ANYWHERE, NO_SETTINGS, Affects, Site, SiteSettings
 from weft.store.api import Reader
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
@@ -93,7 +93,12 @@ def _tasks(name: str, for_all: set[str], whats: tuple[bytes, ...]) -> Cells:
 
 def _digest(site: Site) -> bytes:
     of_scope = [site.scope, site.is_excluded, *site.settings.of(Affects.SCOPE)]
-    return _hash(of_scope) + _hash(site.settings.of(Affects.FETCH))
+    return _hash(of_scope) + _hash(_fetch_settings(site.settings))
+
+
+def _fetch_settings(settings: SiteSettings) -> list[object]:
+    """What is set to nothing is as good as not set."""
+    return [None if value in ("", {}) else value for value in settings.of(Affects.FETCH)]
 
 
 def _digest_of_settings(settings: DispatcherSettings) -> bytes:
@@ -105,4 +110,4 @@ def _hash(values: object) -> bytes:
     return blake2b(msgspec.json.encode(values), digest_size=_DIGEST).digest()
 
 
-_NOTHING_SET: Final = _hash(NO_SETTINGS.of(Affects.FETCH))
+_NOTHING_SET: Final = _hash(_fetch_settings(NO_SETTINGS))

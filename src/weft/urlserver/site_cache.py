@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from weft.clock import Clock
 from weft.mgmt.api import UrlServerCalls
-from weft.model.host import site_names, web_host_of
+from weft.model.host import port_of, site_names, web_host_of
 from weft.model.site import NO_SETTINGS, Site, SiteSettings, settings_for
 
 _ASK_AGAIN: Final = 500
@@ -67,8 +67,13 @@ class SiteCache:
         if not self._version or sites != self._sites:
             self._sites, self._merged = sites, {(): NO_SETTINGS}
             self._set = {site.name: site.settings for site in sites if site.settings != NO_SETTINGS}
-            self._named = frozenset(
-                host for site in sites if not site.led_from for host in (site.name, *map(web_host_of, site.seeds))
-            )
+            self._named = frozenset(host for site in sites for host in _named_by(site))
             self._version += 1
         self._read_at = now
+
+
+def _named_by(site: Site) -> Iterable[str]:
+    """The web hosts that a user named with this site; where redirects led, the port must be the one that was named."""
+    if site.led_from and port_of(site.name) != port_of(web_host_of(site.led_from)):
+        return ()
+    return (site.name, *map(web_host_of, site.seeds))
