@@ -128,7 +128,7 @@ class UrlRules:
 
     def lacks_scheme(self, text: str) -> bool:
         """Whether a person left out the scheme, so that https is a guess."""
-        return not _SCHEME.match(_typed(text)) and _with_scheme(text).startswith("https:")
+        return _with_scheme(text) != _typed(text)
 
     def join(self, base: str | None, text: str) -> PageUrl:
         """The page that `text`, a link or redirect found at `base`, leads to; raises UrlRefused."""
