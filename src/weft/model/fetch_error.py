@@ -63,8 +63,20 @@ class FetchError(StrEnum):
     BUSY = "busy", Fault.SERVER, _HOUR, True, "its server kept asking us to wait"
     UNKNOWN_HOST = "unknown_host", Fault.ADDRESS, _HOUR, True, "there is no such host"
     DNS = "dns", Fault.ADDRESS, _HOUR, True, "its name could not be looked up"
-    PRIVATE_ADDRESS = "private_address", Fault.ADDRESS, _HOUR, True, "its address is private (urlserver.allow_net)"
-    PORT = "port", Fault.ADDRESS, _HOUR, True, "its port is not allowed (urlserver.allow_ports)"
+    PRIVATE_ADDRESS = (
+        "private_address",
+        Fault.ADDRESS,
+        _HOUR,
+        True,
+        "its address is private (--local with its URL, or urlserver.allow_net, allows it)",
+    )
+    PORT = (
+        "port",
+        Fault.ADDRESS,
+        _HOUR,
+        True,
+        "its port is not allowed (a seed that names it, or urlserver.allow_ports, allows it)",
+    )
     ROBOTS = "robots", Fault.LINK, _DAY, False, "its robots.txt does not allow it"
 
     # What the server answered.
