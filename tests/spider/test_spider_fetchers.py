@@ -20,7 +20,7 @@ def test_what_the_fetcher_brings_is_archived_and_reported(tmp_path):
             assert (result.status, result.size, result.etag, result.error) == (200, 5, '"1"', "")
             assert running.record(result).body.endswith(b"hello")
             failed = await running.fetch(GONE)
-            assert (failed.status, failed.error, failed.position) == (0, "connect", None)
+            assert (failed.status, failed.error, failed.position) == (0, "network", None)
             assert [(request.url, request.ip) for request in fetcher.requests] == [
                 (PAGE, "192.0.2.7"),
                 (GONE, "127.0.0.1"),

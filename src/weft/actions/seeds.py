@@ -100,10 +100,16 @@ class SeedAdder:
             settings = NO_SETTINGS if site.settings == NO_CREDENTIALS else site.settings
             site = msgspec.structs.replace(site, scope=self._scope or site.scope, led_from="", settings=settings)
         self._sites[name] = site
-        seeds = [known for known in site.seeds if _without_scheme(known) != _without_scheme(seed)]
-        if seed not in site.seeds and len(seeds) < _SEEDS:
-            self._sites[name] = msgspec.structs.replace(site, seeds=[*seeds, seed])
+        seeds = _with_seed(site.seeds, seed)
+        if seeds != site.seeds:
+            self._sites[name] = msgspec.structs.replace(site, seeds=seeds)
             self._grown.add(name)
+
+
+def _with_seed(seeds: list[str], seed: str) -> list[str]:
+    """A seed takes the place of the same one with another scheme."""
+    changed = [seed if _without_scheme(known) == _without_scheme(seed) else known for known in seeds]
+    return changed if seed in changed or len(seeds) >= _SEEDS else [*seeds, seed]
 
 
 def _without_scheme(url: str) -> str:
