@@ -30,6 +30,7 @@ GOOD: dict[str, Any] = {
     "proxy": "socks5://127.0.0.1:1080",
     "ca": "corporate.pem",
     "verify": False,
+    "local": True,
 }
 some_settings = st.fixed_dictionaries({}, optional={name: st.just(value) for name, value in GOOD.items()}).map(
     lambda some: SiteSettings(**some)

@@ -10,7 +10,7 @@ from support.frontier_driving import Driven, known
 from weft.clock import ManualClock
 from weft.config.sections import UrlserverSettings
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import Address, NodeType, Robots
+from weft.mgmt.values import Address, NodeType, Robots, Seed
 from weft.model.fetch_error import FetchError
 from weft.model.site import Site, SiteSettings
 from weft.robots.rules import Rules
@@ -103,6 +103,31 @@ def test_a_local_site_is_looked_up_as_such_and_keeps_its_address() -> None:
     assert replies.addresses["in.example"].ip == "10.0.0.7"
     assert replies.unresolved == ["out.example", "new.example"]
     assert replies.local == set()
+
+
+def test_a_host_that_backs_off_is_asked_again_when_a_user_names_a_page_of_it() -> None:
+    web = Driven(backoff_first=100.0, slot_patience=1000.0)
+    web.host("a.com", pages=2)
+    (first,) = web.after(1)
+    web.done(first, error="connect")
+    assert web.after(10) == []
+    assert "a.com" in web.frontier.reject_list()
+    web.learn(wanted={"a.com", "unknown.com"})
+    assert "a.com" not in web.frontier.reject_list()
+    web.after(1)
+    web.learn(robots_known={"https://a.com": known("")})
+    assert [fetch.url for fetch in web.after(10)] == ["https://a.com/1"]
+
+
+def test_hosts_are_wanted_once_for_each_time_that_somebody_names_them() -> None:
+    story = Gateway()
+    story.mgmt.want([Seed("com.a", "https://a.com:81/", "a.com:81")])
+    seen, hosts = story.gateway.wanted_hosts(0)
+    assert hosts == {"a.com:81"}
+    assert story.gateway.wanted_hosts(seen) == (seen, set())
+    story.clock.advance(1)
+    story.mgmt.want([Seed("com.a", "https://a.com:81/", "a.com:81")])
+    assert story.gateway.wanted_hosts(seen)[1] == {"a.com:81"}
 
 
 def test_a_host_that_backs_off_is_asked_again_when_its_settings_change_but_not_before_its_server_allows() -> None:

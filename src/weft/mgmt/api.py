@@ -52,6 +52,11 @@ class ReadRobots(Protocol):
     def robots(self, origins: Sequence[str]) -> dict[str, Robots]: ...
 
 
+class ReadWishes(Protocol):
+    def wishes(self, after: str = "", limit: int = 1000) -> list[Wish]:
+        """Pages that are wanted now, by rising uri, from the one behind `after` on."""
+
+
 # Calls by who makes them.
 
 
@@ -68,7 +73,7 @@ class NodeCalls(Protocol):
         """Store what the node is now; offline gives back all that it holds."""
 
 
-class UrlServerCalls(NodeCalls, AddLinks, ReadSites, ReadRobots, Protocol):
+class UrlServerCalls(NodeCalls, AddLinks, ReadSites, ReadRobots, ReadWishes, Protocol):
     """A URL server, which is registered as a crawler: it claims links and learns about their hosts."""
 
     def claim(self, crawler: Lease, limit: int = 5, reject: Collection[str] = ()) -> Chunk | None:
@@ -145,14 +150,11 @@ class BuilderCalls(NodeCalls, ReadSites, Protocol):
         """Offered again; left in error with its reason after three times."""
 
 
-class DispatcherCalls(Protocol):
+class DispatcherCalls(ReadWishes, Protocol):
     """The dispatcher, inside the index process: it hands over what is to be crawled next."""
 
     def reopen(self, wanted: Sequence[Reopen]) -> list[bool]:
         """Make links pending again; an unknown one becomes known. Tells of each whether it is pending now."""
-
-    def wishes(self, after: str = "", limit: int = 1000) -> list[Wish]:
-        """Pages that are wanted now, by rising uri, from the one behind `after` on."""
 
     def settle_wishes(self, granted: Sequence[Wish], instead: Sequence[Wish] = ()) -> None:
         """Forget wishes that are granted, unless they were renewed meanwhile; others stand from now on."""

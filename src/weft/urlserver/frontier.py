@@ -86,6 +86,8 @@ class Frontier:
             self.locate(name, address, now)
         for name, settings in replies.settings.items():
             self.change_settings(name, settings, now)
+        for name in replies.wanted:
+            self.end_wait(name, now)
         for origin in replies.robots_unknown:
             self._robots_unknown(origin, replies.robots_failures.get(origin, 0), now)
         for origin, link in replies.robots_opened.items():
@@ -128,6 +130,13 @@ class Frontier:
             self.registry.release_all(host)
         else:
             self.registry.refuse_all(host, address.reason)
+
+    def end_wait(self, name: str, now: int) -> None:
+        """A user wants a page of this host now: it waits no longer than its server asked for."""
+        host = self.registry.hosts.get(name)
+        if host is not None:
+            self.registry.forget_verdicts(host, now)
+            self.registry.reschedule(host, now)
 
     def change_settings(self, name: str, settings: SiteSettings, now: int) -> None:
         """A user changed what is set for a host; it is obeyed from now on."""

@@ -117,6 +117,11 @@ class MgmtGateway:
             return seen, {}
         return version, {web_host: self._sites.settings_for(web_host) for web_host in web_hosts}
 
+    def wanted_hosts(self, since: int) -> tuple[int, set[str]]:
+        """Web hosts of pages that people named after `since`; and when the last one was."""
+        wishes = [wish for wish in self._mgmt.wishes(limit=BULK) if wish.asked > since]
+        return max((wish.asked for wish in wishes), default=since), {web_host_of(wish.url) for wish in wishes}
+
     def _give_back(self, lease: Lease, requests: MgmtRequests, replies: MgmtReplies) -> None:
         # Deferred first: nothing that is given back may be claimed again before its time.
         if requests.defer:

@@ -82,6 +82,8 @@ class MgmtReplies:
     """By web host."""
     settings: dict[str, SiteSettings] = field(default_factory=dict)
     """By web host, where a site has changed."""
+    wanted: set[str] = field(default_factory=set)
+    """Web hosts of pages that people want fetched now."""
     unresolved: list[str] = field(default_factory=list)
     """Web hosts whose address nobody knows: a question for the DNS."""
     unanswered: set[str] = field(default_factory=set)

@@ -90,7 +90,7 @@ class Registry:
         self.reschedule(host, now)
 
     def forget_verdicts(self, host: Host, now: int) -> None:
-        """Its settings changed: what failed under others may succeed. What its server asked for still holds."""
+        """Its settings changed, or a user wants it asked: what failed may succeed. What its server asked for holds."""
         host.http = host.https = None
         host.failures, host.wait_until = 0, min(host.wait_until, max(now, host.asked_until))
         self.backing_off.discard(host.name)
