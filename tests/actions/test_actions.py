@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from weft.actions.local_seeds import LocalSeeds
 from weft.actions.nodes import ask_nodes
 from weft.actions.seeds import SeedAdder
 from weft.actions.sites import SiteChange, change_site
 from weft.clock import ManualClock
+from weft.config.sections import UrlserverSettings
 from weft.errors import NotKnown, UsageError
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NodeState, NodeType
-from weft.model.site import Site, SiteSettings
+from weft.model.site import NO_CREDENTIALS, Site, SiteSettings
 from weft.model.url import UrlRules
 
 
@@ -20,7 +22,7 @@ def mgmt() -> MemoryMgmt:
     return MemoryMgmt(ManualClock(1_000_000))
 
 
-def added(mgmt: MemoryMgmt, scope: str, *urls: str) -> SeedAdder:
+def added(mgmt: MemoryMgmt, scope: str | None, *urls: str) -> SeedAdder:
     adder = SeedAdder(mgmt, UrlRules(), scope)
     for url in urls:
         adder.add(url)
@@ -47,7 +49,7 @@ def test_a_refused_url_tells_why_and_leaves_nothing(mgmt: MemoryMgmt) -> None:
     refused = adder.add("ftp://a.com/")
     adder.finish()
     assert refused is not None
-    assert "its scheme is ftp" in refused.why
+    assert "its scheme is ftp" in str(refused)
     assert mgmt.sites() == []
 
 
@@ -56,6 +58,62 @@ def test_a_site_remembers_a_hundred_seeds_and_no_more(mgmt: MemoryMgmt) -> None:
     (site,) = mgmt.sites()
     assert len(site.seeds) == 100
     assert mgmt.counts().links["pending"] == 150
+
+
+def test_a_scope_that_is_corrected_is_obeyed_and_one_that_is_not_named_changes_nothing(mgmt: MemoryMgmt) -> None:
+    added(mgmt, None, "https://a.com/")
+    assert [site.scope for site in mgmt.sites()] == ["hosts"]
+    added(mgmt, "domains", "https://a.com/")
+    assert [site.scope for site in mgmt.sites()] == ["domains"]
+    added(mgmt, None, "https://a.com/x")
+    assert [site.scope for site in mgmt.sites()] == ["domains"]
+    added(mgmt, "hosts", "https://a.com/")
+    assert [site.scope for site in mgmt.sites()] == ["hosts"]
+
+
+def test_a_seed_with_another_scheme_takes_the_place_of_the_first(mgmt: MemoryMgmt) -> None:
+    added(mgmt, None, "a.com")
+    added(mgmt, None, "http://a.com/")
+    assert [site.seeds for site in mgmt.sites()] == [["http://a.com/"]]
+    assert [(wish.url, wish.any_scheme) for wish in mgmt.wishes()] == [("http://a.com/", False)]
+
+
+def test_a_seed_typed_without_a_scheme_may_turn_out_to_be_http(mgmt: MemoryMgmt) -> None:
+    added(mgmt, None, "a.com", "b.com:81/x", "//c.com", "https://d.com", "HTTP://e.com")
+    assert {wish.uri: wish.any_scheme for wish in mgmt.wishes()} == {
+        "com.a": True,
+        "com.b:81/x": True,
+        "com.c": True,
+        "com.d": False,
+        "com.e": False,
+    }
+
+
+def test_a_host_that_a_redirect_led_to_is_a_site_like_any_other_once_it_is_named(mgmt: MemoryMgmt) -> None:
+    mgmt.set_sites([Site(name="www.a.com", settings=NO_CREDENTIALS, led_from="https://a.com/")])
+    added(mgmt, None, "https://www.a.com/")
+    assert mgmt.sites() == [Site(name="www.a.com", seeds=["https://www.a.com/"])]
+
+
+@pytest.mark.parametrize("scope", ["hosts", "domains", "any"])
+def test_a_local_seed_is_refused_until_the_user_means_it_and_then_its_host_alone_is_open(
+    mgmt: MemoryMgmt, scope: str
+) -> None:
+    def adder(*, is_meant: bool) -> SeedAdder:
+        local = LocalSeeds(UrlserverSettings(hosts_file=""), lambda host, where: False, is_meant=is_meant)
+        return SeedAdder(mgmt, UrlRules(), scope, local)
+
+    refusing = adder(is_meant=False)
+    refused = refusing.add("http://localhost:8010/")
+    refusing.finish()
+    assert "add --local if you mean it" in str(refused)
+    assert mgmt.sites() == []
+    opening = adder(is_meant=True)
+    assert opening.add("http://localhost:8010/") is None
+    opening.finish()
+    assert [site.name for site in mgmt.sites() if site.settings.local] == ["localhost:8010"]
+    again = adder(is_meant=False)
+    assert again.add("http://localhost:8010/x") is None, "nobody is asked twice"
 
 
 def test_a_change_touches_only_what_it_names(mgmt: MemoryMgmt) -> None:

@@ -182,6 +182,7 @@ def test_links_are_counted_by_what_became_of_them() -> None:
 
 NOTHING = CrawlSummary(
     reason=FINISHED,
+    led_to={},
     pages=5,
     seconds=1.0,
     discovered=5,

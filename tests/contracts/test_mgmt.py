@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from support.mgmt_engines import Engine
 from weft.errors import LeaseLost, MgmtError, TransitionRefused
@@ -28,6 +29,7 @@ from weft.mgmt.values import (
     RestingHosts,
     Result,
     Robots,
+    Seed,
     WarcPosition,
 )
 from weft.model.host import slot_of
@@ -619,6 +621,84 @@ def test_links_of_a_known_address_go_to_its_owner_alone(engine: Engine, mgmt: Mg
     foreign = {f"h{n}" for n, ip in enumerate(addresses) if slot_of(ip) in theirs}
     assert {one.web_host for one in chunk.links} == foreign | unknown
     assert len(claimed(mgmt, crawler, 100).links) == 40 - len(chunk.links)
+
+
+# what people want now
+
+
+def seed(host: str = "h0", scheme: str = "https", **more: bool) -> Seed:
+    return Seed(f"{host}/0", f"{scheme}://{host}/0", host, **more)
+
+
+def test_a_seed_is_wanted_until_it_was_fetched(mgmt: Mgmt) -> None:
+    assert mgmt.want([seed(), seed("h1", any_scheme=True)]) == 2
+    first, second = mgmt.wishes()
+    assert (first.uri, first.url, first.any_scheme, first.hops) == ("h0/0", "https://h0/0", False, 0)
+    assert second.any_scheme
+    assert mgmt.wishes(after="h0/0") == [second]
+    assert mgmt.wishes(limit=1) == [first]
+    mgmt.settle_wishes([first], instead=[replace(second, url="http://h1/0", any_scheme=False)])
+    assert [wish.url for wish in mgmt.wishes()] == ["http://h1/0"]
+
+
+def test_a_seed_that_was_named_again_meanwhile_stays_wanted(engine: Engine, mgmt: Mgmt) -> None:
+    mgmt.want([seed()])
+    first = mgmt.wishes()
+    engine.clock.advance(1)
+    assert mgmt.want([seed(), seed()]) == 0
+    mgmt.settle_wishes(first)
+    assert len(mgmt.wishes()) == 1
+
+
+def test_a_seed_that_waits_is_fetched_by_the_url_that_was_named_last(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.want([seed()])
+    mgmt.want([seed(scheme="http")])
+    assert [link.url for link in claimed(mgmt, crawler, 5).links] == ["http://h0/0"]
+
+
+def test_a_seed_ends_the_wait_of_its_host(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.want([seed()])
+    mgmt.defer({"h0": 60_000})
+    assert mgmt.claim(crawler) is None
+    mgmt.want([seed()])
+    assert len(claimed(mgmt, crawler, 5).links) == 1
+
+
+def test_a_seed_does_not_end_a_wait_that_its_server_asked_for(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.want([seed()])
+    mgmt.add([NewLink("h0/1", "https://h0/1", "h0")])
+    chunk = claimed(mgmt, crawler, 1)
+    mgmt.report([replace(archived(chunk.links[0], status=503), retry_after=20_000)])
+    mgmt.defer({"h0": 60_000})
+    mgmt.want([seed()])
+    engine.clock.advance(19)
+    assert mgmt.claim(crawler) is None
+    engine.clock.advance(2)
+    assert len(claimed(mgmt, crawler, 5).links) == 1, "the longer wait is over, because nobody asked for it"
+
+
+def test_a_link_that_is_reopened_at_once_ends_the_wait_of_its_host(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([NewLink("h0/0", "https://h0/0", "h0")])
+    mgmt.defer({"h0": 60_000})
+    mgmt.reopen([Reopen(uri="h0/0", url="https://h0/0", web_host="h0", after=0, at_once=True)])
+    assert len(claimed(mgmt, crawler, 5).links) == 1
+
+
+def test_a_robots_txt_that_could_not_be_fetched_is_forgotten_with_a_seed(mgmt: Mgmt) -> None:
+    good = Robots(origin="https://h1", status=404, fetched=5, expires=99)
+    bad = Robots(origin="https://h0", status=0, fetched=5, expires=99, error="connect", settings="x")
+    mgmt.save_robots([good, bad])
+    mgmt.want([seed(), seed("h1")])
+    assert mgmt.robots(["https://h0", "https://h1"]) == {"https://h0": replace(bad, expires=5), "https://h1": good}
+
+
+def test_a_site_that_is_there_is_not_added_again(mgmt: Mgmt) -> None:
+    mgmt.set_sites([Site(name="a.com", scope="domains")])
+    mgmt.add_sites([Site(name="a.com"), Site(name="www.a.com", led_from="https://a.com/")])
+    assert {(site.name, site.scope, site.led_from) for site in mgmt.sites()} == {
+        ("a.com", "domains", ""),
+        ("www.a.com", "hosts", "https://a.com/"),
+    }
 
 
 # building and serving

@@ -44,10 +44,10 @@ OLD_COLUMNS = {
     "index_builder": "*",
     "index_server": "*",
     "pending_host": "web_host, pending, ready_at, slot",
-    "robots": "*",
+    "robots": "origin, status, body, fetched, expires",
     "address": "web_host, ip, ip_key, expires, reason",
     "slot": "*",
-    "site": "*",
+    "site": "name, scope, is_excluded, seeds, settings",
     "tally": "*",
 }
 """What the tables of 0.1.0 hold, in an order in which rows only refer to rows that are there."""

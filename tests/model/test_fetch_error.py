@@ -25,7 +25,8 @@ def test_it_has_a_clause_for_people_whose_settings_exist(error: FetchError) -> N
 
 def test_the_host_is_left_alone_only_for_what_its_server_did() -> None:
     servers = {error for error in FetchError if error.fault is Fault.SERVER}
-    assert servers == {FetchError.NETWORK, FetchError.TIMEOUT, FetchError.TLS, FetchError.BUSY}
+    tls = {FetchError.TLS, FetchError.TLS_EXPIRED, FetchError.TLS_AUTHORITY, FetchError.TLS_NAME}
+    assert servers == {FetchError.CONNECT, FetchError.NETWORK, FetchError.TIMEOUT, FetchError.BUSY, *tls}
 
 
 def test_what_is_the_hosts_is_replaced_from_another_host() -> None:

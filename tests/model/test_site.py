@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import UsageError
-from weft.model.site import SITE_KEYS, Affects, SiteSettings, checked, kind_words, read_settings, settings_for
+from weft.model.site import (
+    NO_CREDENTIALS,
+    SITE_KEYS,
+    Affects,
+    SiteSettings,
+    checked,
+    kind_words,
+    read_settings,
+    settings_for,
+)
 
 DOCUMENT = (Path(__file__).parents[2] / "docs/commands.md").read_text(encoding="utf-8")
 SECTION = DOCUMENT.partition("## weft sites")[2].partition("\n## ")[0]
@@ -36,6 +45,7 @@ GOOD: dict[str, Any] = {
     "proxy": "socks5://127.0.0.1:1080",
     "ca": "corporate.pem",
     "verify": False,
+    "local": True,
 }
 some_settings = st.fixed_dictionaries({}, optional={name: st.just(value) for name, value in GOOD.items()}).map(
     lambda some: SiteSettings(**some)
@@ -141,3 +151,13 @@ def test_only_what_decides_about_links_has_them_reconsidered() -> None:
 def test_the_document_lists_every_key() -> None:
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", SECTION, re.MULTILINE)
     assert rows == [(name, kind_words(name), key.meaning) for name, key in SITE_KEYS.items()]
+
+
+def test_a_host_without_credentials_gets_none_from_its_domain_but_everything_else() -> None:
+    domain = SiteSettings(auth="me:hidden", headers={"X-Key": "s3cret"}, verify=False)
+    merged = settings_for("www.a.com", {"a.com": domain, "www.a.com": NO_CREDENTIALS})
+    assert not merged.has_credentials
+    assert merged.verify is False
+    assert merged.problem(Affects.FETCH) == ""
+    assert msgspec.json.decode(msgspec.json.encode(NO_CREDENTIALS), type=SiteSettings) == NO_CREDENTIALS
+    assert NO_CREDENTIALS.shown() == {"headers": {}, "auth": ""}

@@ -122,7 +122,7 @@ def test_secret_settings_are_in_no_command_line_of_a_role_and_in_no_file_or_mess
     assert SECRET in url
     web.pages = {"/": (200, {}, "<a href=/held>x</a>"), "/held": (200, {}, "held")}
     secrets = ["--set", f"mgmt.url={url}", "--set", f'spider.token="{SECRET}-token"']
-    assert weft("add", web.url("/"), "--home", "home", *secrets, cwd=tmp_path).returncode == 0
+    assert weft("add", web.url("/"), "--local", "--home", "home", *secrets, cwd=tmp_path).returncode == 0
     set_auth = weft(
         *("sites", f"127.0.0.1:{web.server_port}", "--setting", f'auth="u:{SECRET}-auth"'),
         *("--home", "home", "--json", *secrets),

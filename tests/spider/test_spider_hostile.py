@@ -298,7 +298,7 @@ def test_silence_in_the_middle_of_a_body_times_out(tmp_path):
     assert asyncio.run(one(tmp_path, stall, settings)).error == "timeout"
 
 
-def test_a_refused_connection_is_a_network_error(tmp_path):
+def test_a_refused_connection_is_told_from_one_that_breaks(tmp_path):
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
 
@@ -306,7 +306,7 @@ def test_a_refused_connection_is_a_network_error(tmp_path):
             async with running_spider(tmp_path) as running:
                 return await running.fetch(f"http://a.test:{nobody.getsockname()[1]}/")
 
-        assert asyncio.run(scenario()).error == "network"
+        assert asyncio.run(scenario()).error == "connect"
 
 
 def test_a_reset_is_a_network_error(tmp_path):

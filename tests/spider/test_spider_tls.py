@@ -40,14 +40,18 @@ def test_the_server_is_told_the_name_that_is_asked_for(tmp_path, authority):
 
 
 @pytest.mark.parametrize(
-    ("names", "days", "is_trusted"),
-    [(("a.test",), 2, False), (("b.test",), 2, True), (("a.test",), -2, True)],
+    ("names", "days", "is_trusted", "error"),
+    [
+        (("a.test",), 2, False, "tls_authority"),
+        (("b.test",), 2, True, "tls_name"),
+        (("a.test",), -2, True, "tls_expired"),
+    ],
     ids=["unknown authority", "other name", "expired"],
 )
-def test_other_certificates_are_refused(tmp_path, authority, names, days, is_trusted):
+def test_other_certificates_are_refused_and_the_error_says_why(tmp_path, authority, names, days, is_trusted, error):
     settings = fast_settings(spider__ca_file=str(authority.file)) if is_trusted else None
     result = asyncio.run(fetched(tmp_path, authority.server(*names, days=days), settings))
-    assert (result.error, result.status, result.position) == ("tls", 0, None)
+    assert (result.error, result.status, result.position) == (error, 0, None)
 
 
 def test_a_site_may_have_its_own_authority(tmp_path, authority, caplog):
@@ -69,7 +73,7 @@ def test_an_unverified_site_does_not_make_others_so(tmp_path, authority):
         async with web_server(context) as web, running_spider(tmp_path) as running:
             running.links.mgmt.set_sites([Site(name=f"a.test:{web.port}", settings=SiteSettings(verify=False))])
             assert (await running.fetch(web.url("/1", "a.test"))).error == ""
-            assert (await running.fetch(web.url("/2", "b.test"))).error == "tls"
+            assert (await running.fetch(web.url("/2", "b.test"))).error == "tls_authority"
             assert (await running.fetch(web.url("/3", "a.test"))).error == ""
 
     asyncio.run(scenario())
@@ -85,7 +89,7 @@ def test_a_handshake_that_never_ends_times_out(tmp_path):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             async with running_spider(tmp_path, fast_settings(limits__connect_seconds=0.5)) as running:
                 result = await running.fetch(f"https://a.test:{silent.getsockname()[1]}/")
-                assert result.error == "timeout"
+                assert result.error == "connect"
 
     asyncio.run(scenario())
 

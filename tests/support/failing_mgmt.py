@@ -44,6 +44,8 @@ CALLS = [
     "built",
     "build_failed",
     "reopen",
+    "wishes",
+    "settle_wishes",
 ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec.structs import replace
 
 from support.mgmt_engines import START
 from weft.clock import ManualClock
@@ -29,6 +30,7 @@ from weft.mgmt.values import (
     NodeType,
     Reopen,
     Result,
+    Seed,
     WarcPosition,
 )
 from weft.model.site import Site, SiteSettings
@@ -138,8 +140,25 @@ class Machine(RuleBasedStateMachine):
     @rule(given=st.lists(st.tuples(pages, st.integers(0, 4)), max_size=4))
     def reopen(self, given: list[tuple[tuple[str, int], int]]) -> None:
         links = [(new_link(page), after) for page, after in given]
-        wanted = [Reopen(uri=new.uri, url=new.url, web_host=new.web_host, after=after) for new, after in links]
+        wanted = [
+            Reopen(uri=new.uri, url=new.url, web_host=new.web_host, after=after, at_once=after == 4)
+            for new, after in links
+        ]
         self.all(lambda mgmt: mgmt.reopen(wanted))
+
+    @rule(given=st.lists(pages, max_size=4), scheme=st.sampled_from(["http", "https"]), any_scheme=st.booleans())
+    def want(self, given: list[tuple[str, int]], scheme: str, any_scheme: bool) -> None:
+        links = [new_link(page) for page in given]
+        seeds = [Seed(link.uri, f"{scheme}://{link.uri}", link.web_host, any_scheme) for link in links]
+        self.all(lambda mgmt: mgmt.want(seeds))
+        self.all(lambda mgmt: mgmt.known([link.uri for link in links]))
+
+    @rule(after=st.sampled_from(["", *HOSTS]), limit=st.integers(0, 5), granted=st.integers(0, 3))
+    def settle_wishes(self, after: str, limit: int, granted: int) -> None:
+        wishes = self.all(lambda mgmt: mgmt.wishes(after, limit))
+        moved = [replace(wish, hops=wish.hops + 1, asked=wish.asked + 1) for wish in wishes[granted:]]
+        self.all(lambda mgmt: mgmt.settle_wishes(wishes[:granted], moved))
+        self.all(lambda mgmt: mgmt.settle_wishes([replace(wish, asked=0) for wish in wishes]))
 
     @rule(which=st.lists(pages, max_size=4))
     def known(self, which: list[tuple[str, int]]) -> None:

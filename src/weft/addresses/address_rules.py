@@ -15,6 +15,11 @@ IpAddress = IPv4Address | IPv6Address
 IpNetwork = IPv4Network | IPv6Network
 
 ALWAYS_ALLOWED_PORTS: Final = frozenset((80, 443))
+_LOCAL: Final = tuple(
+    map(ip_network, ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7"))
+)
+"""This machine and private networks: what a user may open for one site. Link-local is not among them, because clouds
+hand out their machines' credentials there."""
 
 _DENIED_IPV4: Final = {
     "0.0.0.0/8": "this network",
@@ -92,10 +97,13 @@ class AddressRules:
         networks = tuple(map(ip_network, allow_net))
         self._ports = ALWAYS_ALLOWED_PORTS | frozenset(allow_ports)
         # Connections go to the same few addresses again and again.
-        self._judge = lru_cache(maxsize=4096)(lambda address: is_refused(address, networks))
+        self._judge = lru_cache(maxsize=4096)(
+            lambda address, is_local: is_refused(address, (*networks, *_LOCAL) if is_local else networks)
+        )
 
-    def is_refused(self, address: str) -> str | None:
-        return self._judge(address)
+    def is_refused(self, address: str, *, is_local: bool = False) -> str | None:
+        """`is_local`: a user said that this host is on this machine or in a private network."""
+        return self._judge(address, is_local)
 
     def is_port_refused(self, port: int) -> str | None:
         if port in self._ports:

@@ -61,6 +61,8 @@ class CrawlSummary(msgspec.Struct, frozen=True, kw_only=True):
     seeds: list[SeedProblem]
     more_seeds: int
     """Seeds that were not looked at, because there are so many."""
+    led_to: dict[str, str]
+    """Hosts that nobody named, by the seed whose redirects led there."""
     has_no_page: bool
     """Whether none of the seeds gave a page, in this crawl or before."""
 
@@ -105,6 +107,7 @@ def crawl_summary(
         seeds=problems,
         more_seeds=max(0, len(seeds) - _MOST_SEEDS),
         has_no_page=not progress.total("pages") and without.issuperset((named or seeds)[:_MOST_SEEDS]),
+        led_to={site.led_from: site.name for site in mgmt.sites() if site.led_from and not site.is_excluded},
     )
 
 

@@ -21,6 +21,7 @@ from weft.dispatcher.scope import Scope
 from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import LinkFacts
 from weft.model.domain import reversed_domain
+from weft.model.fetch_error import FetchError
 from weft.model.refusal import Refusal
 from weft.model.site import Site
 from weft.model.url import PageUrl, Uri, UrlRules, domain_of
@@ -194,9 +195,9 @@ def _robots(mgmt: OperatorCalls, settings: Settings, url: str) -> RobotsNow | No
     target = parts.path + (f"?{parts.query}" if parts.query else "")
     rules = policy(known.status, known.body, product_token(settings.spider), settings.limits.robots_bytes)
     decision = rules.decide(target)
-    return RobotsNow(
-        origin, known.status, moment(known.expires), rules.crawl_delay, decision.allowed, decision.line_text
-    )
+    why = f": {FetchError.of(known.error).sentence}" if known.error else ""
+    line = decision.line_text + why
+    return RobotsNow(origin, known.status, moment(known.expires), rules.crawl_delay, decision.allowed, line)
 
 
 def _sitemap_of(mgmt: OperatorCalls, settings: Settings, rules: UrlRules, page: PageUrl) -> str | None:

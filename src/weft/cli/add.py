@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from weft.errors import UsageError
 
 if TYPE_CHECKING:
     from weft.actions.seeds import SeedAdder
+    from weft.mgmt.api import OperatorCalls
 
 _LISTED = 20
 """Refusals that are printed; the others are counted."""
@@ -24,8 +26,11 @@ _LISTED = 20
 scope_option = click.option(
     "--scope",
     type=click.Choice(["path", "hosts", "domains", "any"]),
-    default="hosts",
-    help="What the crawl may visit: only the paths of these URLs, their hosts, their whole domains, or any site.",
+    help="What the crawl may visit: only the paths of these URLs, their hosts (which new sites begin with), their "
+    "whole domains, or any site.",
+)
+local_option = click.option(
+    "--local", "is_local", is_flag=True, help="The hosts may be on this machine or in a private network."
 )
 
 
@@ -38,15 +43,16 @@ scope_option = click.option(
     help="Read URLs from this file, one per line; - is standard input.",
 )
 @scope_option
+@local_option
 @as_json
 @click.pass_context
-def add(context: click.Context, urls: tuple[str, ...], file: Path | None, scope: str, as_json: bool) -> None:
+def add(
+    context: click.Context, urls: tuple[str, ...], file: Path | None, scope: str | None, is_local: bool, as_json: bool
+) -> None:
     """Add seeds: URLs where the next crawl starts.
 
     URLs that cannot be crawled are listed; the others are added. Use - as URL to read from standard input.
     """
-    from weft.actions.seeds import SeedAdder
-
     given = _given(urls, file)
     invocation = context.ensure_object(Invocation)
     from weft.config import starter
@@ -55,13 +61,30 @@ def add(context: click.Context, urls: tuple[str, ...], file: Path | None, scope:
         invocation.writer().close()
         say(f"Created {invocation.home.path}", err=True)
     with control_plane(invocation) as mgmt:
-        added = SeedAdder(mgmt, rules_of(invocation.load().settings), scope)
+        added = seed_adder(invocation, mgmt, scope, is_local=is_local)
         add_seeds(added, given)
     if as_json:
         say_json(json.dumps({"new": added.new, "known": added.known, "refused": added.refused}))
     else:
         say(f"{amount(added.new, 'URL')} added, {added.known:,} already known, {added.refused:,} refused")
     context.exit(2 if added.refused and not (added.new or added.known) else 0)
+
+
+def seed_adder(invocation: Invocation, mgmt: OperatorCalls, scope: str | None, *, is_local: bool) -> SeedAdder:
+    from weft.actions.local_seeds import LocalSeeds
+    from weft.actions.seeds import SeedAdder
+
+    settings = invocation.load().settings
+    local = LocalSeeds(settings.urlserver, _ask_about_local, is_meant=is_local)
+    return SeedAdder(mgmt, rules_of(settings), scope, local)
+
+
+def _ask_about_local(web_host: str, where: str) -> bool:
+    """One clear question, if there is somebody to answer it."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    say(f"{web_host} is on this machine or in a private network: {where}.", err=True)
+    return click.confirm("Crawl it?", err=True)
 
 
 def add_seeds(adder: SeedAdder, given: Iterable[tuple[str, str]]) -> None:

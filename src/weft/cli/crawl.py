@@ -9,9 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from weft.cli.add import add_seeds, scope_option
+from weft.cli.add import add_seeds, local_option, scope_option, seed_adder
 from weft.cli.control import control_plane
 from weft.cli.crawl_facts import Goal
 from weft.cli.invocation import Invocation, command, rules_of
@@ -54,6 +53,7 @@ def _take_user_agent(context: click.Context, _: click.Parameter, value: str | No
     expose_value=False,
     help="Ask as this in this run (spider.user_agent), also in robots.txt.",
 )
+@local_option
 @click.option(
     "--again",
     type=click.FloatRange(min=0),
@@ -69,7 +69,7 @@ def crawl(
     urls: tuple[str, ...],
     pages: int | None,
     seconds: float | None,
-    scope: str,
+    scope: str | None,
     again: float | None,
     spiders: int,
     as_json: bool,
@@ -88,10 +88,10 @@ def crawl(
     from weft.supervisor.role_commands import role_commands
 
     invocation = context.ensure_object(Invocation)
-    is_explicit = context.get_parameter_source("scope") is not ParameterSource.DEFAULT
+    is_local = bool(flags.pop("is_local"))
     settings = _checked_flags(urls, scope, flags)
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
-        _prepare(invocation, urls, scope, settings, is_unbounded=is_explicit and scope != "path")
+        _prepare(invocation, urls, scope, settings, is_local=is_local)
         roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers, again)
         summary = _run(invocation, lock, roles, Goal(pages, seconds), urls, as_json=as_json)
     context.exit(130 if summary.reason == "interrupted" else 0 if summary.is_complete else 1)
@@ -144,7 +144,7 @@ def _warn_of_secrets(invocation: Invocation) -> None:
         say(f"weft: other users of this machine can read {name} on the command line; {instead}", err=True)
 
 
-def _checked_flags(urls: tuple[str, ...], scope: str, flags: dict[str, Any]) -> dict[str, object]:
+def _checked_flags(urls: tuple[str, ...], scope: str | None, flags: dict[str, Any]) -> dict[str, object]:
     """The settings that flags ask for. Raises UsageError before anything is made."""
     settings = settings_of(flags)
     if settings and not urls:
@@ -166,21 +166,20 @@ def _checked_flags(urls: tuple[str, ...], scope: str, flags: dict[str, Any]) -> 
 def _prepare(
     invocation: Invocation,
     urls: tuple[str, ...] = (),
-    scope: str = "hosts",
+    scope: str | None = None,
     settings: dict[str, object] | None = None,
     *,
-    is_unbounded: bool = False,
+    is_local: bool = False,
 ) -> None:
-    from weft.actions.seeds import SeedAdder
     from weft.actions.settings_warnings import settings_warnings
     from weft.actions.sites import change_sites, unbound_sites
 
     with control_plane(invocation) as mgmt:
-        seeds = SeedAdder(mgmt, rules_of(invocation.load().settings), scope)
+        seeds = seed_adder(invocation, mgmt, scope, is_local=is_local)
         add_seeds(seeds, (("", url) for url in urls))
         if seeds.refused and seeds.refused == len(urls):
             raise UsageError("none of the URLs can be crawled")
-        if is_unbounded:
+        if scope not in (None, "path"):
             unbound_sites(mgmt, seeds.hosts)
         if settings:
             change_sites(mgmt, seeds.named, settings)

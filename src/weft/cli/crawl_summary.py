@@ -13,6 +13,9 @@ from weft.cli.tables import amount
 if TYPE_CHECKING:
     from weft.answers.crawl_summary import CrawlSummary
 
+_MOST_LED = 10
+"""Redirects to other hosts that are listed."""
+
 
 def summary_lines(summary: CrawlSummary, home_flag: Path | None) -> list[str]:
     """`home_flag` is the value of --home, for the command that the last line suggests."""
@@ -36,6 +39,7 @@ def summary_lines(summary: CrawlSummary, home_flag: Path | None) -> list[str]:
     elif summary.disk.is_low:
         lines.append(f"The disk is almost full: {summary.disk}.")
     lines += _missed_lines(summary)
+    lines += _led_to(summary)
     lines += [f"Seed {seed.url}: {seed.problem}" for seed in summary.seeds]
     if summary.more_seeds:
         lines.append(f"Not checked: {amount(summary.more_seeds, 'more seed')}; `weft why URL` explains each.")
@@ -59,4 +63,12 @@ def _missed_lines(summary: CrawlSummary) -> list[str]:
     more = left.links - sum(host.pending for host in left.hosts)
     if more:
         lines.append(f"Left for a later crawl: {amount(more, 'link')} of other hosts that rest.")
+    return lines
+
+
+def _led_to(summary: CrawlSummary) -> list[str]:
+    told = list(summary.led_to.items())[:_MOST_LED]
+    lines = [f"Scope: {seed} redirects to {host}, which is crawled too, without credentials." for seed, host in told]
+    if more := len(summary.led_to) - len(told):
+        lines.append(f"Scope: {amount(more, 'more redirect')} led to other hosts; `weft sites` lists them.")
     return lines

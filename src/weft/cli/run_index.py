@@ -77,6 +77,7 @@ def make_resources(
     from functools import partial
 
     from weft.clock import MonotonicClock
+    from weft.config import fetch_conditions
     from weft.dispatcher.dispatcher import Dispatcher
     from weft.index.builder import Builder
     from weft.index.handlers import load_handlers
@@ -92,7 +93,7 @@ def make_resources(
         control=control,
         keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, f"index@{home.resolve()}", settings.mgmt),
         builder=Builder(store, index, reading, settings.dispatcher, clock, load_handlers()),
-        dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock),
+        dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock, fetch_conditions(settings)),
         settings=settings.dispatcher,
         clock=MonotonicClock(),
         write_status=partial(write_status, home, "index"),

@@ -84,7 +84,7 @@ def make_fetcher(settings: Settings, spool: Path, connections: int) -> Fetcher:
     limits = settings.limits
     options = CurlOptions(
         FetchLimits(limits.header_bytes, limits.connect_seconds, limits.total_seconds, limits.idle_seconds),
-        AddressRules(settings.urlserver.allow_net).is_refused,
+        AddressRules(settings.urlserver.allow_net),
         settings.spider.ca_file or system_certificates(),
         spool,
     )

@@ -103,11 +103,16 @@ def make_resources(settings: Settings, control: ControlPlane[UrlServerCalls], cl
 
 def robots_policy(settings: Settings) -> RobotsPolicy:
     from weft import __version__
-    from weft.config import user_agent
+    from weft.config import fetch_conditions, user_agent
     from weft.urlserver.mgmt_gateway import RobotsPolicy
 
     token = user_agent(settings.spider, __version__).partition("/")[0].partition(" ")[0]
-    return RobotsPolicy(token, settings.limits.robots_bytes, round(settings.urlserver.crawl_delay_max * 1000))
+    return RobotsPolicy(
+        token,
+        settings.limits.robots_bytes,
+        round(settings.urlserver.crawl_delay_max * 1000),
+        fetch_conditions=fetch_conditions(settings),
+    )
 
 
 def sitemaps_in_scope(settings: Settings, mgmt: UrlServerCalls) -> Sitemaps:

@@ -70,7 +70,8 @@ def sites(
 
 def _row(site: Site) -> tuple[str, ...]:
     settings = " ".join(f"{key}={json.dumps(value)}" for key, value in site.settings.shown().items())
-    return site.name, site.scope, "yes" if site.is_excluded else "no", settings, " ".join(site.seeds[:3])
+    seeds = " ".join(site.seeds[:3]) or (f"redirected from {site.led_from}" if site.led_from else "")
+    return site.name, site.scope, "yes" if site.is_excluded else "no", settings, seeds
 
 
 def _setting(text: str) -> tuple[str, object]:

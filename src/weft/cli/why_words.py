@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.answers.host_now import HostNow, HostSilent
+from weft.model.fetch_error import FetchError
 
 if TYPE_CHECKING:
     from weft.answers.why import Hop, LinkHistory, RobotsNow, Why
@@ -42,7 +43,7 @@ def _history_lines(record: LinkHistory, leads_to: list[Hop], *, is_sitemap: bool
     found = f"found {record.discovered} on {record.source_url}" if record.source else added
     lines = [f"link: {place}; {found}; depth {record.depth}"]
     if record.fetched:
-        outcome = record.error or f"status {record.status}"
+        outcome = _error_words(record.error) or f"status {record.status}"
         failures = f", {record.failures} failures in a row" if record.failures > 1 else ""
         lines.append(f"last fetch: {record.fetched}, {outcome}{failures}")
     if leads_to:
@@ -51,6 +52,10 @@ def _history_lines(record: LinkHistory, leads_to: list[Hop], *, is_sitemap: bool
         by = "fetched instead, because of a rule" if record.place == "hidden" else "named by the page"
         lines.append(f"canonical: {record.canonical_url} ({by})")
     return lines
+
+
+def _error_words(error: str) -> str:
+    return f"{FetchError.of(error).sentence} ({error})" if error else ""
 
 
 def _hop_words(hop: Hop) -> str:

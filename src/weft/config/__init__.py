@@ -2,7 +2,7 @@
 
 from weft.config.keys import Key, TextTable, Value
 from weft.config.load import Loaded, as_variables, load, secrets_in
-from weft.config.settings import KEYS, Settings, user_agent
+from weft.config.settings import KEYS, Settings, fetch_conditions, user_agent
 from weft.config.show import Row, rows, shown, starter
 from weft.config.text import toml_text
 from weft.config.text_forms import host_and_port, spiders
@@ -16,6 +16,7 @@ __all__ = [
     "TextTable",
     "Value",
     "as_variables",
+    "fetch_conditions",
     "host_and_port",
     "load",
     "rows",

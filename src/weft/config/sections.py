@@ -198,6 +198,11 @@ class UrlserverSettings:
         "IP addresses of names that are not looked up in the DNS. `*.name` means all names below `name`.",
         text_forms.STATIC_HOSTS,
     )
+    hosts_file: str = key(
+        "/etc/hosts",
+        'File with addresses of names, which are not looked up in the DNS then. "" means none.',
+        text_forms.PATH_OR_NOTHING,
+    )
     allow_net: tuple[str, ...] = key(
         (),
         "Private, loopback and other special networks that may be crawled nevertheless.",

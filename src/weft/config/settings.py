@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import cast
 
@@ -84,3 +85,17 @@ def product_token(spider: SpiderSettings) -> str:
     """The name at the start of the User-Agent header, which robots.txt and pages use to address this crawler."""
     found = _PRODUCT.match(spider.user_agent)
     return found[0] if found else ""
+
+
+def fetch_conditions(settings: Settings) -> bytes:
+    """A hash of what decides whether servers can be reached, whatever the site: names, addresses, authorities."""
+    urlserver = settings.urlserver
+    values = [
+        sorted(dict(urlserver.static_hosts).items()),
+        urlserver.hosts_file,
+        urlserver.dns_servers,
+        urlserver.allow_net,
+        urlserver.allow_ports,
+        settings.spider.ca_file,
+    ]
+    return blake2b(repr(values).encode(), digest_size=16).digest()

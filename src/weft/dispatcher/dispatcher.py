@@ -24,6 +24,7 @@ from weft.dispatcher.scope import Scope, ScopeVerdict
 from weft.dispatcher.segment import ChosenLink, choose
 from weft.dispatcher.site_changes import SiteChanges
 from weft.dispatcher.stored_time import cut_waits, noted
+from weft.dispatcher.wishes import Wishes
 from weft.linkindex.cells import Cells
 from weft.linkindex.keys import BASES
 from weft.mgmt.api import DispatcherCalls
@@ -47,6 +48,8 @@ class DispatchStep(NamedTuple):
     hidden: int
     looked_at: int = 0
     """Links and references that were reconsidered because a rule was dropped or the settings of a site changed."""
+    has_new_sites: bool = False
+    """Whether the sites should be read again, because redirects led to new ones."""
 
 
 @dataclass
@@ -68,12 +71,21 @@ class Dispatcher:
     """Hands links over first, then writes that it did. After a crash in between they are handed over again, which
     changes nothing."""
 
-    def __init__(self, store: Store, mgmt: DispatcherCalls, settings: DispatcherSettings, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        mgmt: DispatcherCalls,
+        settings: DispatcherSettings,
+        clock: Clock,
+        fetch_conditions: bytes = b"",
+    ) -> None:
+        """`fetch_conditions` is a hash of the settings under which fetches succeed or fail, whatever the site."""
         self._store, self._mgmt, self._settings, self._clock = store, mgmt, settings, clock
         self._from: tuple[int, bytes] = (0, b"")
         """The base and domain where the next step continues, so that every domain gets its turn."""
         self._user_rules = UserRuleChanges(store)
-        self._site_changes = SiteChanges(store, settings)
+        self._site_changes = SiteChanges(store, settings, fetch_conditions)
+        self._wishes = Wishes(mgmt, settings)
         self._variants = VariantLimit(settings.rule_variants if settings.learn_parameters else 0)
 
     @property
@@ -88,6 +100,7 @@ class Dispatcher:
         links, budgets = LinkRound(self._store, self.low_water), Budgets(self._store)
         segment_filter = SegmentFilter(self._store, links, self._settings, scope, now)
         reconsidered = Reconsideration(self._store, links, scope, budgets, self._settings, now).run()
+        wished = self._wishes.look(links, scope, now)
         state = _StepState(scope, links, budgets, segment_filter)
         for domain in islice(self._in_order(scope, links, now), DOMAINS_A_STEP):
             if len(state.wanted) >= room:
@@ -100,8 +113,9 @@ class Dispatcher:
         # Changes of sites come last: they restart a reconsideration that is under way.
         self._write({**links.cells(), **filter_cells, **reconsidered.cells, **changed_sites}, budgets)
         failpoints.point("dispatcher.written")
-        looked_at = segment_filter.looked_at + reconsidered.looked_at + bool(changed_sites)
-        return DispatchStep(state.domains, given, state.hidden, looked_at)
+        self._wishes.settle(wished)
+        looked_at = segment_filter.looked_at + reconsidered.looked_at + bool(changed_sites) + wished.has_done_something
+        return DispatchStep(state.domains, given, state.hidden, looked_at, bool(wished.led_to))
 
     def _hand_over(self, state: _StepState) -> int:
         """Make the chosen links pending; returns how many are.
@@ -234,4 +248,5 @@ def _reopening(chosen: ChosenLink, priority: int, scope: Scope) -> Reopen:
         last_modified=record.last_modified if has_validators else "",
         original=record.original,
         priority=priority + record.depth,
+        at_once=record.is_wanted_at_once,
     )

@@ -65,6 +65,7 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     references: int = 0
     """As last counted: new links with more references go first."""
     due: int = 0
+    """0 in phase DUE: at once, and no wait of its host holds it up, unless the server asked for that."""
     fetched: int = 0
     status: int = 0
     error: str = ""
@@ -118,6 +119,14 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         """The record of the same link, not to be fetched any more."""
         known = self.canonical if canonical is None else canonical
         return msgspec.structs.replace(self, phase=LinkPhase.HIDDEN, reason=refusal.text, canonical=known)
+
+    @property
+    def is_wanted_at_once(self) -> bool:
+        return self.phase is LinkPhase.DUE and self.due == 0
+
+    def at_once(self) -> LinkRecord:
+        """The record of the same link, which was fetched before, once nothing is held against it any more."""
+        return msgspec.structs.replace(self, phase=LinkPhase.DUE, due=0, failures=0, self_redirect=False)
 
     def reopen(self, now: int) -> LinkRecord:
         """The record of the same link once nothing forbids it any more."""

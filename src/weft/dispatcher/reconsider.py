@@ -31,7 +31,11 @@ TASKS: Final = 64
 """Domains that one step reconsiders, if they are small."""
 _DOMAINS: Final = 500
 """Domains that one step only compares with the names of the sites."""
-_ROWS: Final = {site_changes.HIDDEN: (Table.LINKS, DOMAIN_ROW), site_changes.REFERENCED: (Table.QUERY, b"d:")}
+_ROWS: Final = {
+    site_changes.HIDDEN: (Table.LINKS, DOMAIN_ROW),
+    site_changes.FAILED: (Table.LINKS, DOMAIN_ROW),
+    site_changes.REFERENCED: (Table.QUERY, b"d:"),
+}
 
 
 class Reconsidered(NamedTuple):
@@ -54,13 +58,18 @@ class Reconsideration:
         self._cells: Cells = {}
 
     def run(self) -> Reconsidered:
+        looks = {
+            site_changes.HIDDEN: self._look_at_links,
+            site_changes.FAILED: self._look_at_failures,
+            site_changes.REFERENCED: self._look_at_references,
+        }
         tasks = site_changes.tasks_of_domains(self._reader, TASKS)
         for task in tasks:
             if self._room <= 0:
                 break
             what, domain = task.qualifier[:1], task.qualifier[1:]
-            look = self._look_at_links if what == site_changes.HIDDEN else self._look_at_references
-            self._cells[site_changes.domain_task_key(what, domain)] = look(domain, task.value or None)
+            rest = looks[what](domain, task.value or None)
+            self._cells[site_changes.domain_task_key(what, domain)] = rest
             self._looked_at += 1
         if len(tasks) < TASKS:
             self._find_domains()
@@ -83,17 +92,31 @@ class Reconsideration:
 
     def _look_at_links(self, domain: bytes, start: bytes | None) -> bytes | None:
         """Reconsider hidden links of a domain; returns the uri to continue with."""
+        found, rest = self._some_records(domain, start)
+        for uri, record in found:
+            if record.phase is LinkPhase.HIDDEN and record.refused_as in RECONSIDERED:
+                self._judge(domain, uri)
+            if record.location:
+                self._follow(record, uri)
+            self._reschedule(domain, uri, record)
+        return rest
+
+    def _look_at_failures(self, domain: bytes, start: bytes | None) -> bytes | None:
+        """Have links fetched again that failed, or led elsewhere, under settings that hold no more."""
+        found, rest = self._some_records(domain, start)
+        for uri, _ in found:
+            record = self._links.read([(domain, uri)])[0]
+            if record is not None and record.phase is LinkPhase.DUE and (record.error or record.location):
+                self._links.put(domain, uri, record.at_once())
+        return rest
+
+    def _some_records(self, domain: bytes, start: bytes | None) -> tuple[list[tuple[bytes, LinkRecord]], bytes | None]:
+        """The next records of a domain, and the uri to continue with."""
         room = self._room
         found = list(self._reader.scan(Table.LINKS, DOMAIN_ROW + domain, LINK, start=start, limit=room + 1))
-        for cell in found[:room]:
-            record = decode_record(cell.value)
-            if record.phase is LinkPhase.HIDDEN and record.refused_as in RECONSIDERED:
-                self._judge(domain, cell.qualifier)
-            if record.location:
-                self._follow(record, cell.qualifier)
-            self._reschedule(domain, cell.qualifier, record)
         self._count(min(room, len(found)))
-        return found[room].qualifier if len(found) > room else None
+        rest = found[room].qualifier if len(found) > room else None
+        return [(cell.qualifier, decode_record(cell.value)) for cell in found[:room]], rest
 
     def _judge(self, domain: bytes, uri: bytes) -> None:
         record = self._links.read([(domain, uri)])[0]

@@ -1,4 +1,4 @@
-"""Hashes of what decides which links are crawled, by which a change of it is noticed."""
+"""Hashes of what decides which links are crawled, and how, by which a change of it is noticed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import Final
 import msgspec
 
 from weft.config.sections import DispatcherSettings
-from weft.model.site import Affects, Site
+from weft.model.site import NO_SETTINGS, Affects, Site, SiteSettings
+
+DIGEST: Final = 16
+"""Bytes of each."""
 
 _SCHEDULE: Final = ("refresh", "retry", "segment", "outstanding", "learn", "rule")
 """Settings whose names begin like this do not decide which links are crawled at all."""
@@ -19,12 +22,17 @@ _SCHEDULE: Final = ("refresh", "retry", "segment", "outstanding", "learn", "rule
 def site_digest(site: Site) -> bytes:
     """Of what decides which of its links are crawled, and when they are crawled again."""
     relevant = [site.scope, site.is_excluded, *site.settings.of(Affects.SCOPE), *site.settings.of(Affects.SCHEDULE)]
-    return blake2b(msgspec.json.encode(relevant), digest_size=16).digest()
+    return _hash(relevant)
+
+
+def fetch_digest(settings: SiteSettings) -> bytes:
+    """Of what decides how its pages are fetched. What is set to nothing is as good as not set."""
+    return _hash([None if value in ("", {}) else value for value in settings.of(Affects.FETCH)])
 
 
 def settings_digest(settings: DispatcherSettings) -> bytes:
     names = sorted(field.name for field in fields(settings) if not field.name.startswith(_SCHEDULE))
-    return blake2b(msgspec.json.encode([[name, getattr(settings, name)] for name in names]), digest_size=16).digest()
+    return _hash([[name, getattr(settings, name)] for name in names])
 
 
 def scope_digest(sites: Iterable[Site], settings: DispatcherSettings) -> int:
@@ -33,3 +41,10 @@ def scope_digest(sites: Iterable[Site], settings: DispatcherSettings) -> int:
     for site in sorted(sites, key=lambda site: site.name):
         hashed.update(site.name.encode() + b"\0" + site_digest(site))
     return int.from_bytes(hashed.digest()) + 1
+
+
+def _hash(values: object) -> bytes:
+    return blake2b(msgspec.json.encode(values), digest_size=DIGEST).digest()
+
+
+NOTHING_SET: Final = fetch_digest(NO_SETTINGS)

@@ -1,12 +1,13 @@
 """Notices that the settings of sites changed, and queues the domains that must be reconsidered because of it.
 
-c:<base>  said:<site>           a hash of the site's settings
+c:<base>  said:<site>           two hashes of the site's settings: of those that decide what is crawled, and of those
+                                that decide how
           look:<what><domain>   this domain must be reconsidered; the value is where to continue
-c:00      said:                 a hash of the dispatcher's own settings
+c:00      said:                 the same of the settings of all sites
           all:<what>            every domain must be reconsidered; the value is the domain to continue with
 
-<base> is that of the domain, or of the site's domain. <what> is `l`, hidden links, or `r`, references that may never
-have become links.
+<base> is that of the domain, or of the site's domain. <what> is `l`, hidden links, `r`, references that may never have
+become links, or `f`, links whose last fetch failed or led elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Final
 
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.scope import Scope
-from weft.dispatcher.scope_digests import settings_digest, site_digest
+from weft.dispatcher.scope_digests import DIGEST, NOTHING_SET, fetch_digest, settings_digest, site_digest
 from weft.linkindex.cells import Cells
 from weft.linkindex.keys import base_row
 from weft.model.domain import reversed_domain
@@ -27,7 +28,7 @@ from weft.store.encoding import cell_key
 from weft.store.tables import Table
 
 ROWS, SEEN, ALL_DOMAINS, ONE_DOMAIN = b"c:", b"said", b"all", b"look"
-HIDDEN, REFERENCED = b"l", b"r"
+HIDDEN, REFERENCED, FAILED = b"l", b"r", b"f"
 SITES_A_STEP: Final = 1000
 """Changed sites that one step handles."""
 
@@ -39,8 +40,8 @@ class SiteChanges:
     """Compares the sites with their stored hashes. New hashes and tasks are written in one batch, so a crash loses
     neither."""
 
-    def __init__(self, reader: Reader, settings: DispatcherSettings) -> None:
-        self._reader, self._settings = reader, settings_digest(settings)
+    def __init__(self, reader: Reader, settings: DispatcherSettings, fetch_conditions: bytes = b"") -> None:
+        self._reader, self._settings = reader, settings_digest(settings) + fetch_conditions
         self._known: dict[str, bytes] | None = None
         self._handled: Scope | None = None
 
@@ -49,14 +50,19 @@ class SiteChanges:
         if scope is self._handled:
             return {}
         known = self._stored()
-        now = {_SETTINGS: self._settings, **{site.name: site_digest(site) for site in scope.sites}}
+        now = {
+            _SETTINGS: self._settings,
+            **{site.name: site_digest(site) + fetch_digest(site.settings) for site in scope.sites},
+        }
         for_all = {_SETTINGS, ANYWHERE, *(site.name for site in scope.sites if site.scope == "any")}
         changed = list(islice((name for name in now if known.get(name) != now[name]), SITES_A_STEP))
         cells: Cells = {}
         for name in changed:
+            # An older weft did not note the conditions of its fetches; of a new site nothing was set.
+            unnoted = now[name][DIGEST:] if name == _SETTINGS else NOTHING_SET
+            cells.update(_tasks(name, for_all, _what_to_look_at(known.get(name, b""), now[name], unnoted)))
             known[name] = now[name]
             cells[_key(_row_of_site(name), SEEN, name.encode())] = now[name]
-            cells.update(_tasks(name, for_all))
         if len(changed) < SITES_A_STEP:
             self._handled = scope
         return cells
@@ -102,8 +108,14 @@ def _domain_of_site(name: str) -> bytes:
     return reversed_domain(domain_of_host(name)).encode()
 
 
-def _tasks(name: str, for_all: set[str]) -> Cells:
+def _what_to_look_at(before: bytes, now: bytes, unnoted: bytes) -> tuple[bytes, ...]:
+    """What the settings that changed had decided."""
+    of_scope = (HIDDEN, REFERENCED) if before[:DIGEST] != now[:DIGEST] else ()
+    return (*of_scope, FAILED) if (before[DIGEST:] or unnoted) != now[DIGEST:] else of_scope
+
+
+def _tasks(name: str, for_all: set[str], whats: tuple[bytes, ...]) -> Cells:
     if name in for_all:
-        return {task_for_all_key(what): b"" for what in (HIDDEN, REFERENCED)}
+        return {task_for_all_key(what): b"" for what in whats}
     domain = _domain_of_site(name)
-    return {domain_task_key(what, domain): b"" for what in (HIDDEN, REFERENCED)}
+    return {domain_task_key(what, domain): b"" for what in whats}

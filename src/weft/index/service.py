@@ -228,6 +228,8 @@ class IndexService:
             return False
         self._outstanding += step.given
         self.tally.given += step.given
+        if step.has_new_sites:
+            self._sites_at = 0
         return bool(step.given or step.hidden or step.looked_at)
 
     def _step(self, room: int) -> DispatchStep:

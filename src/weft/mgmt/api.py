@@ -32,6 +32,8 @@ from weft.mgmt.values import (
     RestingHosts,
     Result,
     Robots,
+    Seed,
+    Wish,
 )
 from weft.model.site import Site
 
@@ -51,6 +53,11 @@ class ReadRobots(Protocol):
     def robots(self, origins: Sequence[str]) -> dict[str, Robots]: ...
 
 
+class ReadWishes(Protocol):
+    def wishes(self, after: str = "", limit: int = 1000) -> list[Wish]:
+        """Pages that are wanted now, by rising uri, from the one behind `after` on."""
+
+
 # Calls by who makes them.
 
 
@@ -67,7 +74,7 @@ class NodeCalls(Protocol):
         """Store what the node is now; offline gives back all that it holds."""
 
 
-class UrlServerCalls(NodeCalls, AddLinks, ReadSites, ReadRobots, Protocol):
+class UrlServerCalls(NodeCalls, AddLinks, ReadSites, ReadRobots, ReadWishes, Protocol):
     """A URL server, which is registered as a crawler: it claims links and learns about their hosts."""
 
     def claim(self, crawler: Lease, limit: int = 5, reject: Collection[str] = ()) -> Chunk | None:
@@ -150,11 +157,17 @@ class BuilderCalls(NodeCalls, ReadSites, Protocol):
         """Offered again; left in error with its reason after three times."""
 
 
-class DispatcherCalls(Protocol):
+class DispatcherCalls(ReadWishes, Protocol):
     """The dispatcher, inside the index process: it hands over what is to be crawled next."""
 
     def reopen(self, wanted: Sequence[Reopen]) -> list[bool]:
         """Make links pending again; an unknown one becomes known. Tells of each whether it is pending now."""
+
+    def settle_wishes(self, granted: Sequence[Wish], instead: Sequence[Wish] = ()) -> None:
+        """Forget wishes that are granted, unless they were renewed meanwhile; others stand from now on."""
+
+    def add_sites(self, sites: Sequence[Site]) -> None:
+        """Make sites known; one that is there is left as it is."""
 
 
 class IndexServerCalls(NodeCalls, Protocol):
@@ -167,6 +180,13 @@ class IndexServerCalls(NodeCalls, Protocol):
 
 class OperatorCalls(AddLinks, ReadSites, ReadRobots, Protocol):
     """People, through commands and other programs: they look, add links, change sites, and steer nodes."""
+
+    def want(self, seeds: Sequence[Seed]) -> int:
+        """Make links known, as `add` does, and have them fetched now whatever became of them before; how many are new.
+
+        Waits of their hosts end, unless the servers asked for them, and a robots.txt that could not be fetched is
+        fetched again.
+        """
 
     def known(self, uris: Sequence[str]) -> dict[str, LinkFacts]:
         """What is known of pages' links, by uri; an unknown one is left out."""

@@ -73,6 +73,28 @@ class NewLink(msgspec.Struct, frozen=True):
     original: Original | None = None
 
 
+class Seed(msgspec.Struct, frozen=True):
+    """A page that a person named."""
+
+    uri: str
+    url: str
+    web_host: str
+    any_scheme: bool = False
+    """It was typed without a scheme: where https cannot be connected to, http is meant."""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """A page to be fetched now, because a person named it or because redirects led to it from one that was named."""
+
+    uri: str
+    url: str
+    any_scheme: bool = False
+    hops: int = 0
+    """Redirects from the page that was named."""
+    asked: int = 0
+    """When it was named; a fetch that ended before does not count."""
+
+
 class ClaimedLink(msgspec.Struct, frozen=True):
     doc_id: DocId
     url: str
@@ -183,6 +205,10 @@ class Robots(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes = b""
     fetched: int = 0
     expires: int = 0
+    error: str = ""
+    """Class of the error if there was no answer."""
+    settings: str = ""
+    """A hash of the settings that it was fetched with; empty: not known."""
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -241,6 +267,8 @@ class Reopen(msgspec.Struct, frozen=True, kw_only=True):
     original: Original | None = None
     """The capture that these validators came with."""
     priority: int = 0
+    at_once: bool = False
+    """Its web host waits no longer, unless the server itself asked for that."""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):

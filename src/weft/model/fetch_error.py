@@ -52,14 +52,36 @@ class FetchError(StrEnum):
         return member
 
     # Reaching the server.
-    NETWORK = "network", Fault.SERVER, 10 * _MINUTE, True, "its server refused or broke the connection"
+    CONNECT = "connect", Fault.SERVER, 10 * _MINUTE, True, "its server accepts no connection"
+    NETWORK = "network", Fault.SERVER, 10 * _MINUTE, True, "its server broke the connection"
     TIMEOUT = "timeout", Fault.SERVER, 10 * _MINUTE, True, "its server did not answer in time"
-    TLS = "tls", Fault.SERVER, _DAY, True, "its certificate or encryption is not accepted"
+    TLS = "tls", Fault.SERVER, _DAY, True, "no encrypted connection to its server could be made"
+    TLS_EXPIRED = "tls_expired", Fault.SERVER, _DAY, True, "its certificate has expired or is not valid yet"
+    TLS_AUTHORITY = (
+        "tls_authority",
+        Fault.SERVER,
+        _DAY,
+        True,
+        "its certificate is from an unknown authority (site setting ca)",
+    )
+    TLS_NAME = "tls_name", Fault.SERVER, _DAY, True, "its certificate is for another name"
     BUSY = "busy", Fault.SERVER, _HOUR, True, "its server asked us to slow down"
     UNKNOWN_HOST = "unknown_host", Fault.ADDRESS, _HOUR, True, "there is no such host"
     DNS = "dns", Fault.ADDRESS, _HOUR, True, "its name could not be looked up"
-    PRIVATE_ADDRESS = "private_address", Fault.ADDRESS, _HOUR, True, "its address is private (urlserver.allow_net)"
-    PORT = "port", Fault.ADDRESS, _HOUR, True, "its port is not allowed (urlserver.allow_ports)"
+    PRIVATE_ADDRESS = (
+        "private_address",
+        Fault.ADDRESS,
+        _HOUR,
+        True,
+        "its address is private (--local with its URL, or urlserver.allow_net, allows it)",
+    )
+    PORT = (
+        "port",
+        Fault.ADDRESS,
+        _HOUR,
+        True,
+        "its port is not allowed (a seed that names it, or urlserver.allow_ports, allows it)",
+    )
     ROBOTS = "robots", Fault.LINK, _DAY, False, "its robots.txt does not allow it"
 
     # What the server answered.

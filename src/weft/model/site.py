@@ -104,7 +104,7 @@ def _headers_problem(headers: Mapping[str, str]) -> str:
 
 
 def _auth_problem(auth: str) -> str:
-    return "" if ":" in auth else 'expected "user:password"'
+    return "" if ":" in auth or not auth else 'expected "user:password", or "" for none'
 
 
 def _proxy_problem(proxy: str) -> str:
@@ -181,6 +181,10 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     )
     ca: Annotated[str | None, SiteKey("File of certificates to trust for it instead.", Affects.FETCH)] = None
     verify: Annotated[bool | None, SiteKey("Whether its certificate is verified.", Affects.FETCH)] = None
+    local: Annotated[
+        bool | None,
+        SiteKey("Whether its address may be on this machine or in a private network.", Affects.FETCH),
+    ] = None
 
     def __repr__(self) -> str:
         return f"SiteSettings({self.shown()})"
@@ -201,7 +205,9 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def shown(self) -> dict[str, Any]:
         """What is set, as JSON has it and without secrets."""
         plain = msgspec.json.decode(msgspec.json.encode(self))
-        return {name: HIDDEN_VALUE if SITE_KEYS[name].is_secret else plain[name] for name in self.values()}
+        return {
+            name: HIDDEN_VALUE if SITE_KEYS[name].is_secret and plain[name] else plain[name] for name in self.values()
+        }
 
     def with_setting(self, name: str, value: object) -> SiteSettings:
         """With one setting changed; None takes it back. Raises UsageError."""
@@ -221,6 +227,8 @@ SITE_KEYS: Final[Mapping[str, SiteKey]] = {
     name: hint.__metadata__[0] for name, hint in get_type_hints(SiteSettings, include_extras=True).items()
 }
 NO_SETTINGS: Final = SiteSettings()
+NO_CREDENTIALS: Final = SiteSettings(headers={}, auth="")
+"""Whatever is set for the domain, its secrets are not sent to this host."""
 _KIND_WORDS: Final = {
     int: "an integer",
     float: "a number",
@@ -240,6 +248,8 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     is_excluded: bool = False
     seeds: list[str] = []
     settings: SiteSettings = NO_SETTINGS
+    led_from: str = ""
+    """The seed whose redirects led to this host, which nobody named."""
 
 
 def checked(name: str, value: object) -> Any:

@@ -135,6 +135,10 @@ class UrlRules:
         """The page that a person means, who may have left out `https://`; raises UrlRefused."""
         return self.join(None, _with_scheme(text))
 
+    def lacks_scheme(self, text: str) -> bool:
+        """Whether a person left out the scheme, so that https is a guess."""
+        return _with_scheme(text) != _typed(text)
+
     def join(self, base: str | None, text: str) -> PageUrl:
         """The page that `text`, a link or redirect found at `base`, leads to; raises UrlRefused."""
         origin, target = self.locate(base, text)
@@ -281,8 +285,12 @@ def _scheme_refused(text: str, scheme: str) -> UrlRefused:
     return UrlRefused(text, UrlFault.SCHEME, f"its scheme is {scheme}; expected http or https")
 
 
+def _typed(text: str) -> str:
+    return text.translate(_SKIPPED_BY_PARSERS).strip(_CONTROLS_AND_SPACE)
+
+
 def _with_scheme(text: str) -> str:
-    typed = text.translate(_SKIPPED_BY_PARSERS).strip(_CONTROLS_AND_SPACE)
+    typed = _typed(text)
     if typed.startswith(("/", "\\")):
         return "https:" + typed if _TWO_SLASHES.match(typed) else typed
     scheme = foreign_scheme(typed)

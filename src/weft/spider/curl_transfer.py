@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import pycurl  # type: ignore[import-untyped]
 
@@ -58,13 +57,17 @@ class OpenedSocket:
         os.close(self._number)
 
 
+class AddressJudge(Protocol):
+    def is_refused(self, address: str, *, is_local: bool = False) -> str | None:
+        """Why an address must not be connected to; None: it may."""
+
+
 @dataclass(frozen=True, slots=True)
 class CurlOptions:
     """What all transfers share."""
 
     limits: FetchLimits
-    is_refused: Callable[[str], str | None]
-    """Why an address must not be connected to; None: it may."""
+    addresses: AddressJudge
     ca_file: str
     spool: Path
     """Where large bodies wait."""
@@ -122,7 +125,7 @@ class CurlTransfer:
 
     def end(self, code: int, message: str) -> Response:
         """What became of it, given libcurl's result."""
-        error = self._refusal or (error_of(code, message) if code else None)
+        error = self._refusal or (self._error(code, message) if code else None)
         if code == pycurl.E_SSL_CACERT_BADFILE and socket_problem():
             error = FetchError.NO_SOCKET  # nor could the file with the certificates be opened
         head = b"".join(self._head) if self._has_head else b""
@@ -134,6 +137,11 @@ class CurlTransfer:
             error = None
         self._head, self._body = [], ReceivedBody(self._options.spool)
         return Response(head, body, error, is_cut, message)
+
+    def _error(self, code: int, message: str) -> FetchError:
+        error = error_of(code, message, self.curl.getinfo(pycurl.SSL_VERIFYRESULT))
+        has_no_connection = error is FetchError.TIMEOUT and not self.is_connected
+        return FetchError.CONNECT if has_no_connection else error
 
     def _set_up(self) -> None:
         limits = self._options.limits
@@ -194,7 +202,7 @@ class CurlTransfer:
 
     def _open_socket(self, _purpose: int, address: SocketAddress) -> OpenedSocket | int:
         """The last moment before a connection: the address itself is judged, whatever name led to it."""
-        if not self.request.access.proxy and self._options.is_refused(address.addr[0]):
+        if self._is_refused(address.addr[0]):
             self._refusal = FetchError.PRIVATE_ADDRESS
             return int(pycurl.SOCKET_BAD)
         self._is_new = True
@@ -203,6 +211,10 @@ class CurlTransfer:
         except OSError as error:
             self._refusal = FetchError.NO_SOCKET if has_run_out(error) else FetchError.NETWORK
             return int(pycurl.SOCKET_BAD)
+
+    def _is_refused(self, ip: str) -> bool:
+        access = self.request.access
+        return not access.proxy and bool(self._options.addresses.is_refused(ip, is_local=access.is_local))
 
     def _check_connection(self, ip: str, local_ip: str, _port: int, local_port: int) -> int:
         """Called before the request is sent, over a kept connection too."""
@@ -213,7 +225,7 @@ class CurlTransfer:
             return int(pycurl.PREREQFUNC_ABORT)
         self._was_sent = True
         self.is_connected, self.last_activity = True, monotonic()
-        if not self.request.access.proxy and self._options.is_refused(ip):
+        if self._is_refused(ip):
             self._refusal = FetchError.PRIVATE_ADDRESS
             return int(pycurl.PREREQFUNC_ABORT)
         return int(pycurl.PREREQFUNC_OK)

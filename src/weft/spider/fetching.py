@@ -22,6 +22,8 @@ class SiteAccess:
     ca: str = ""
     """File of certificates to trust instead of the usual ones."""
     verify: bool = True
+    is_local: bool = False
+    """Its address may be on this machine or in a private network."""
 
     @property
     def is_plain(self) -> bool:

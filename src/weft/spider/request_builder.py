@@ -69,7 +69,7 @@ def access_of(site: SiteSettings) -> SiteAccess:
     if problem := site.problem(Affects.FETCH):
         raise RequestRefused(FetchError.BAD_SITE, problem)
     headers = [*(site.headers or {}).items(), *_authorization(site.auth)]
-    return SiteAccess(tuple(headers), site.proxy or "", site.ca or "", site.verify is not False)
+    return SiteAccess(tuple(headers), site.proxy or "", site.ca or "", site.verify is not False, bool(site.local))
 
 
 def _keep_secrets(ip: str, details: Details, access: SiteAccess) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from weft.addresses.address_rules import AddressRules
-from weft.addresses.resolver import Failure, Resolved, StaticHosts
+from weft.addresses.local_names import LocalNames
+from weft.addresses.resolver import Failure, Resolved
 from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import Address
 from weft.model.fetch_error import FetchError
@@ -21,12 +22,12 @@ class AddressPolicy:
 
     def __init__(self, settings: UrlserverSettings) -> None:
         self._rules = AddressRules(settings.allow_net, settings.allow_ports)
-        self._static = StaticHosts(settings.static_hosts)
+        self._local = LocalNames(settings)
 
-    def may_use(self, address: Address) -> bool:
+    def may_use(self, address: Address, *, is_local: bool = False) -> bool:
         """Tell whether an address that was found before, perhaps under other settings, may still be used."""
-        is_static = self._static.find(name_of(address.web_host)) is not None
-        return bool(address.ip) and not is_static and self._rules.is_refused(address.ip) is None
+        is_named_here = self._local.find(name_of(address.web_host)) is not None
+        return bool(address.ip) and not is_named_here and self._rules.is_refused(address.ip, is_local=is_local) is None
 
     def port_refusal(self, web_host: str) -> str | None:
         port = port_of(web_host)

@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 
 from weft.addresses.resolver import Failure, Resolved, Resolver
-from weft.model.fetch_error import FetchError
 from weft.model.host import name_of
-from weft.urlserver.address_policy import AddressPolicy, address_of
+from weft.urlserver.address_policy import address_of
 from weft.urlserver.lease_session import LeaseSession
-from weft.urlserver.mgmt_messages import HostAddress, MgmtReplies
+from weft.urlserver.mgmt_messages import MgmtReplies
 
 
 class DnsLookups:
-    def __init__(self, session: LeaseSession, resolver: Resolver, address_policy: AddressPolicy) -> None:
-        self._session, self._resolver, self._policy = session, resolver, address_policy
+    def __init__(self, session: LeaseSession, resolver: Resolver) -> None:
+        self._session, self._resolver = session, resolver
         self._found: dict[str, Resolved] = {}
         self._unanswered: set[str] = set()
         self._has_found = asyncio.Event()
         self._asking: set[asyncio.Task[None]] = set()
 
-    def begin(self, web_hosts: Iterable[str], unanswered: set[str]) -> None:
-        """Look up what may be asked at all; a slow answer holds nobody else up.
+    def begin(self, web_hosts: Iterable[str], unanswered: set[str], local: Collection[str] = ()) -> None:
+        """Look hosts up; a slow answer holds nobody else up.
 
-        Links of hosts that were `unanswered` before are errors if that happens again.
+        Links of hosts that were `unanswered` before are errors if that happens again; those that are `local` may have
+        private addresses.
         """
         self._unanswered |= unanswered
         for web_host in web_hosts:
-            if self._policy.port_refusal(web_host):
-                self._session.learn(MgmtReplies(addresses={web_host: HostAddress("", "", 0, FetchError.PORT)}))
-            else:
-                task = asyncio.create_task(self._look_up(web_host))
-                self._asking.add(task)
-                task.add_done_callback(self._asking.discard)
+            task = asyncio.create_task(self._look_up(web_host, is_local=web_host in local))
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
 
     async def keep(self) -> None:
         """Save addresses before hosts are asked, so that links reach the URL server that owns the address."""
@@ -57,6 +54,6 @@ class DnsLookups:
         for task in self._asking:
             task.cancel()
 
-    async def _look_up(self, web_host: str) -> None:
-        self._found[web_host] = await self._resolver.resolve(name_of(web_host))
+    async def _look_up(self, web_host: str, *, is_local: bool) -> None:
+        self._found[web_host] = await self._resolver.resolve(name_of(web_host), is_local=is_local)
         self._has_found.set()

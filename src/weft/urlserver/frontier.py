@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import ClaimedLink, DocId, Outcome
-from weft.model.fetch_error import FetchError
-from weft.model.site import SiteSettings
+from weft.model.site import Affects, SiteSettings
 from weft.urlserver.hosts import ARRIVING, NEEDS_ADDRESS, Host, Ip
 from weft.urlserver.in_flight import InFlight, SentUrl, SpiderId
 from weft.urlserver.mgmt_messages import HostAddress, MgmtReplies
@@ -87,6 +86,8 @@ class Frontier:
             self.locate(name, address, now)
         for name, settings in replies.settings.items():
             self.change_settings(name, settings, now)
+        for name in replies.wanted:
+            self.end_wait(name, now)
         for origin in replies.robots_unknown:
             self._robots_unknown(origin, replies.robots_failures.get(origin, 0), now)
         for origin, link in replies.robots_opened.items():
@@ -133,10 +134,19 @@ class Frontier:
         else:
             self.registry.refuse_all(host, address.reason)
 
+    def end_wait(self, name: str, now: int) -> None:
+        """A user wants a page of this host now: it waits no longer than its server asked for."""
+        host = self.registry.hosts.get(name)
+        if host is not None:
+            self.registry.forget_verdicts(host, now)
+            self.registry.reschedule(host, now)
+
     def change_settings(self, name: str, settings: SiteSettings, now: int) -> None:
         """A user changed what is set for a host; it is obeyed from now on."""
         host = self.registry.hosts.get(name)
         if host is not None and host.settings != settings:
+            if host.settings.of(Affects.FETCH) != settings.of(Affects.FETCH):
+                self.registry.forget_verdicts(host, now)
             self._obey(host, settings, now)
             self.registry.reschedule(host, now)
 
@@ -247,7 +257,7 @@ class Frontier:
                 host.just_located_until = 0
                 return link
             self._refused += 1
-            self.registry.refuse(link, host, FetchError.ROBOTS)
+            self.registry.refuse(link, host, self.registry.origins.refusal(host, link))
         host.wait_until = max(host.wait_until, now + JUDGING_REST)
         return None
 

@@ -46,6 +46,7 @@ class Host:
     __slots__ = (
         "active",
         "address",
+        "asked_until",
         "clean",
         "counted_at",
         "crawl_delay",
@@ -105,6 +106,8 @@ class Host:
         """By its settings, instead of those of all hosts; 0: not set."""
         self.wait_until = 0
         """The end of its Retry-After or back-off."""
+        self.asked_until = 0
+        """The end of its Retry-After."""
         self.failures = 0
         self.rate = self.learned_gap = 0
         """The rate that was learned, in requests per 1000 s, and the gap that follows; 0: as the settings allow."""

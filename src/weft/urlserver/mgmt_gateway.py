@@ -5,15 +5,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple, TypeVar
+
+import msgspec
 
 from weft.clock import Clock
 from weft.errors import LeaseLost, MgmtError, MgmtUnavailable
 from weft.mgmt.api import UrlServerCalls
 from weft.mgmt.rules.clock_jumps import has_gone_back
 from weft.mgmt.values import Address, ClaimedLink, DocId, Lease, Outcome, Result, Robots
-from weft.model.site import SiteSettings
+from weft.model.fetch_error import FetchError
+from weft.model.host import web_host_of
+from weft.model.site import Affects, SiteSettings
 from weft.robots.policy import FIRST_RETRY, good_until, is_reachable, policy
 from weft.robots.rules import Rules
 from weft.robots.rules_cache import MOST_IN_USE, RulesCache, TooManyRules
@@ -43,6 +48,8 @@ class RobotsPolicy:
     delay_max: int
     rules_bytes: int = MOST_IN_USE
     """Bytes that the rules of all large files together may take."""
+    fetch_conditions: bytes = b""
+    """A hash of the settings under which fetches succeed or fail, whatever the site."""
 
 
 class Clocks(NamedTuple):
@@ -120,6 +127,11 @@ class MgmtGateway:
             return seen, {}
         return version, {web_host: self._sites.settings_for(web_host) for web_host in web_hosts}
 
+    def wanted_hosts(self, since: int) -> tuple[int, set[str]]:
+        """Web hosts of pages that people named after `since`; and when the last one was."""
+        wishes = [wish for wish in self._mgmt.wishes(limit=BULK) if wish.asked > since]
+        return max((wish.asked for wish in wishes), default=since), {web_host_of(wish.url) for wish in wishes}
+
     def _give_back(self, lease: Lease, requests: MgmtRequests, replies: MgmtReplies) -> None:
         # Deferred first: nothing that is given back may be claimed again before its time.
         if requests.defer:
@@ -159,20 +171,40 @@ class MgmtGateway:
             body=body if body is not None and is_reachable(status) else b"",
             fetched=now,
             expires=good_until(status, now, retry_after=answer.retry_after, failures=answer.failures),
+            error="" if status else answer.error,
+            settings=self._settings_now(origin),
         )
+
+    def _settings_now(self, origin: str) -> str:
+        """Two hashes: of what is set for the origin's site, and of what is set for all."""
+        of_site = self._sites.settings_for(web_host_of(origin)).of(Affects.FETCH)
+        hashed = blake2b(msgspec.json.encode(of_site), digest_size=8).hexdigest()
+        return f"{hashed} {self._robots.fetch_conditions.hex()}"
+
+    def _holds(self, robots: Robots, now: int) -> bool:
+        """Whether a robots.txt may still be used; where there was no answer, other settings may lead to one."""
+        if not is_fresh(robots, now):
+            return False
+        settings = self._settings_now(robots.origin)
+        was, is_now = robots.settings, settings
+        if is_reachable(robots.status):
+            was, is_now = was.partition(" ")[0], is_now.partition(" ")[0]
+        return not robots.settings or was == is_now
 
     def _read_robots(self, requests: MgmtRequests, replies: MgmtReplies) -> None:
         found: dict[str, Robots] = {}
         for origins in _in_bulk(requests.read_robots):
             found |= self._mgmt.robots(origins)
         now = self._wall.now()
-        fresh = {origin: robots for origin, robots in found.items() if is_fresh(robots, now)}
+        fresh = {origin: robots for origin, robots in found.items() if self._holds(robots, now)}
         # Again: a crash may have come between a robots.txt and its sitemaps, and sites change.
         self._add_sitemaps(fresh.values())
         replies.robots_known |= {origin: self._known(robots) for origin, robots in fresh.items()}
         replies.robots_unknown += (origin for origin in requests.read_robots if origin not in fresh)
         replies.robots_failures |= {
-            origin: failures for origin, robots in found.items() if (failures := failures_before(robots))
+            origin: failures
+            for origin, robots in found.items()
+            if robots.expires <= now and (failures := failures_before(robots))
         }
         requests.read_robots = []
 
@@ -183,7 +215,7 @@ class MgmtGateway:
     def _known(self, robots: Robots) -> OriginRules:
         expires, delay_max = self._to_monotonic(robots.expires), self._robots.delay_max
         try:
-            return OriginRules(self._rules_of(robots), expires, delay_max)
+            return OriginRules(self._rules_of(robots), expires, delay_max, robots.error)
         except TooManyRules:
             log.warning("robots.txt of %s is not read now: too many large ones are in use", robots.origin)
             return OriginRules(Rules.closed(NO_MEMORY), min(expires, self._monotonic.now() + FIRST_RETRY), delay_max)
@@ -215,11 +247,15 @@ class MgmtGateway:
             known |= self._mgmt.addresses(hosts)
         now, rates = self._wall.now(), self._rates(list(known))
         for host in requests.resolve:
-            address = known.get(host)
-            if address is not None and address.expires > now and self._policy.may_use(address):
+            address, is_local = known.get(host), bool(self._sites.settings_for(host).local)
+            if self._policy.port_refusal(host) and not self._sites.is_named(host):
+                replies.addresses[host] = HostAddress("", "", 0, FetchError.PORT)
+            elif address is not None and address.expires > now and self._policy.may_use(address, is_local=is_local):
                 replies.addresses[host] = self.host_address(address, rates.get(host, 0))
             else:
                 replies.unresolved.append(host)
+                if is_local:
+                    replies.local.add(host)
                 if address is not None and is_unanswered(address) and address.expires > now - UNANSWERED_AGE:
                     replies.unanswered.add(host)
         requests.resolve = []

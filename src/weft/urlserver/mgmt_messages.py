@@ -20,6 +20,8 @@ class RobotsAnswer(NamedTuple):
     retry_after: int
     failures: int = 0
     """How many fetches in a row before this one could not be used."""
+    error: str = ""
+    """Class of the error if there was no answer."""
 
 
 @dataclass(slots=True)
@@ -85,10 +87,14 @@ class MgmtReplies:
     """By web host."""
     settings: dict[str, SiteSettings] = field(default_factory=dict)
     """By web host, where a site has changed."""
+    wanted: set[str] = field(default_factory=set)
+    """Web hosts of pages that people want fetched now."""
     unresolved: list[str] = field(default_factory=list)
     """Web hosts whose address nobody knows: a question for the DNS."""
     unanswered: set[str] = field(default_factory=set)
     """Those of them for which the DNS gave no answer the last time either."""
+    local: set[str] = field(default_factory=set)
+    """Those of them that may have private addresses."""
     robots_known: dict[str, OriginRules] = field(default_factory=dict)
     """By origin."""
     robots_unknown: list[str] = field(default_factory=list)

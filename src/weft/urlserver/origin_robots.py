@@ -8,7 +8,7 @@ from enum import Enum
 from math import ceil
 
 from weft.mgmt.values import DocId, Outcome
-from weft.model.fetch_error import is_haste
+from weft.model.fetch_error import Fault, FetchError, is_haste
 from weft.model.url import UrlRefused, UrlRules
 from weft.robots.rules import Rules
 from weft.urlserver.hosts import NEEDS_MEMORY, NEEDS_ROBOTS, Host
@@ -32,14 +32,17 @@ class RobotsVerdict(Enum):
 class OriginRules:
     """What an origin's robots.txt means for us, and until when."""
 
-    __slots__ = ("_costly", "delay", "expires", "rules")
+    __slots__ = ("_costly", "delay", "expires", "refusal", "rules")
 
-    def __init__(self, rules: Rules | None, expires: int, delay_max: int) -> None:
+    def __init__(self, rules: Rules | None, expires: int, delay_max: int, error: str = "") -> None:
+        """`error` is the class of the error that kept robots.txt from being fetched, if one did."""
         delay = ceil((rules.crawl_delay or 0) * 1000) if rules else 0
         self.expires = expires
         self.delay = delay if delay <= delay_max else 0
         self.rules = rules if delay <= delay_max else Rules.closed(TOO_SLOW)
         """None: there is no robots.txt, everything may be fetched."""
+        self.refusal = _refusal(error)
+        """The error of a link that is refused."""
         self._costly = 0
 
     def allows(self, link: PackedLink, web_host: str) -> bool:
@@ -85,6 +88,11 @@ class Origins:
         if known is None or known.expires <= now:
             return RobotsVerdict.UNKNOWN
         return RobotsVerdict.ALLOWED if known.allows(link, host.name) else RobotsVerdict.REFUSED
+
+    def refusal(self, host: Host, link: PackedLink) -> FetchError:
+        """The error of a link that is refused."""
+        known = host.https if is_https(link) else host.http
+        return known.refusal if known else FetchError.ROBOTS
 
     def search(self, host: Host, link: PackedLink) -> None:
         """Look for the robots.txt that this link needs; the host's pages wait."""
@@ -133,8 +141,8 @@ class Origins:
         """The origin whose robots.txt this link is fetched for."""
         return self._origin_of.get(doc_id)
 
-    def ended(self, doc_id: DocId, url: str, outcome: Outcome | None) -> None:
-        """A fetch of robots.txt, or of what it redirects to, ended; None: without any answer."""
+    def ended(self, doc_id: DocId, url: str, outcome: Outcome | None, error: str = "") -> None:
+        """A fetch of robots.txt, or of what it redirects to, ended; None: without any answer, because of `error`."""
         origin = self._origin_of.pop(doc_id, None)
         search = self._searches.get(origin or "")
         if origin is None or search is None:
@@ -148,7 +156,7 @@ class Origins:
             search.hasty += 1
             self._requests.open_robots[origin] = url
         else:
-            self._requests.settle_robots[origin] = _answer(outcome, search.failures)
+            self._requests.settle_robots[origin] = _answer(outcome, search.failures, error)
 
     def learn(self, origin: str, known: OriginRules) -> Host | None:
         """The search is over; returns the host, which may proceed."""
@@ -184,12 +192,19 @@ class Origins:
             return None
 
 
-def _answer(outcome: Outcome | None, failures: int) -> RobotsAnswer:
+def _refusal(error: str) -> FetchError:
+    """Whoever cannot be asked for robots.txt cannot be asked for pages either, and for the same reason."""
+    found = FetchError.of(error) if error else FetchError.ROBOTS
+    return found if found.fault in (Fault.SERVER, Fault.ADDRESS) else FetchError.ROBOTS
+
+
+def _answer(outcome: Outcome | None, failures: int, error: str) -> RobotsAnswer:
     """A robots.txt that came but cannot be read is none that came: nobody knows what it forbids."""
     if outcome is None:
-        return RobotsAnswer(0, 0, failures)
+        return RobotsAnswer(0, 0, failures, error)
     is_unreadable = 200 <= outcome.status < 300 and bool(outcome.error)
-    return RobotsAnswer(0 if is_unreadable else outcome.status, outcome.retry_after, failures)
+    error = outcome.error or (FetchError.BUSY if is_haste(outcome.status) else "")
+    return RobotsAnswer(0 if is_unreadable else outcome.status, outcome.retry_after, failures, error)
 
 
 def origin_of(host: Host, *, https: bool) -> str:

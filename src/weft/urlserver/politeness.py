@@ -95,3 +95,5 @@ class Politeness:
         asked = min(retry_after, RETRY_AFTER_MAX)
         wait = max(asked, backoff) if host.failures > HASTE_TRIES else asked or backoff
         host.wait_until = max(host.wait_until, now + wait)
+        if retry_after:
+            host.asked_until = max(host.asked_until, now + wait)

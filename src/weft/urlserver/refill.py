@@ -61,16 +61,18 @@ class Refill:
             wait = FIRST_WAIT if has_room else min(2 * wait, LONGEST_WAIT)
 
     async def follow_settings(self) -> None:
-        """Let known hosts obey what a user changes, within seconds."""
-        session, gateway, seen = self._session, self._session.resources.gateway, 0
+        """Let known hosts obey what a user changes or wants, within seconds."""
+        session, gateway, seen, since = self._session, self._session.resources.gateway, 0, 0
         while True:
             await asyncio.sleep(SITES_AGE / 1000)
             web_hosts = list(session.frontier.registry.hosts)
             if web_hosts:
                 read = partial(gateway.changed_settings, web_hosts, seen)
                 seen, settings = await session.resources.control.call_or_log("sites", read) or (seen, {})
-                if settings:
-                    session.learn(MgmtReplies(settings=settings))
+                look = partial(gateway.wanted_hosts, since)
+                since, wanted = await session.resources.control.call_or_log("wishes", look) or (since, set())
+                if settings or wanted:
+                    session.learn(MgmtReplies(settings=settings, wanted=wanted))
 
     async def _waited(self, seconds: float) -> bool:
         """Tell whether there is more room than before."""
@@ -95,7 +97,7 @@ class Refill:
             requests, replies = session.frontier.requests.take(), MgmtReplies()
             session.has_finished |= bool(requests.refuse)
             await session.resources.control.call("requests", lambda: gateway.run(session.lease, requests, replies))
-            self._lookups.begin(replies.unresolved, replies.unanswered)
+            self._lookups.begin(replies.unresolved, replies.unanswered, replies.local)
             session.learn(replies)
         if replies.refused:
             await asyncio.sleep(LONGEST_WAIT)  # what is refused may be refused again

@@ -101,10 +101,16 @@ class Registry:
         if self.politeness.learned.answered(host):
             self.requests.rates[host.name] = host.rate
 
+    def forget_verdicts(self, host: Host, now: int) -> None:
+        """Its settings changed, or a user wants it asked: what failed may succeed. What its server asked for holds."""
+        host.http = host.https = None
+        host.failures, host.wait_until = 0, min(host.wait_until, max(now, host.asked_until))
+        self.backing_off.discard(host.name)
+
     def refuse(self, link: PackedLink, host: Host, error: str) -> None:
         """A page's link is an error; robots.txt without an answer is one kind of answer."""
         if is_robots(link):
-            self.origins.ended(doc_id_of(link), url_of(link, host.name), None)
+            self.origins.ended(doc_id_of(link), url_of(link, host.name), None, error)
         self.requests.refuse.append(Result(doc_id=doc_id_of(link), claim=claim_of(link), error=error))
 
     def refuse_all(self, host: Host, error: str) -> None:

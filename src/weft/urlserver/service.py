@@ -12,7 +12,6 @@ from weft.config import spiders
 from weft.errors import LeaseLost, WeftError
 from weft.model.fetch_error import FetchError
 from weft.roles.stop import StopRequest, first_of
-from weft.urlserver.address_policy import AddressPolicy
 from weft.urlserver.dns_lookups import DnsLookups
 from weft.urlserver.in_flight import SpiderId
 from weft.urlserver.lease_session import LeaseSession, UrlServerResources
@@ -37,7 +36,7 @@ class SessionTasks:
         self.session, self.frontier, self._tell = session, session.frontier, tell
         settings = session.resources.settings
         self._replies = SpiderReplies(session)
-        self._lookups = DnsLookups(session, resolver, AddressPolicy(settings.urlserver))
+        self._lookups = DnsLookups(session, resolver)
         addresses = spiders(settings.urlserver.spider_host, settings.urlserver.spider_port)
         self.lines = [
             SpiderLine(SpiderId(number), address, settings.spider.token, self._replies)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from weft.clock import Clock
 from weft.mgmt.api import UrlServerCalls
-from weft.model.host import site_names
+from weft.model.host import port_of, site_names, web_host_of
 from weft.model.site import NO_SETTINGS, Site, SiteSettings, settings_for
 
+_ASK_AGAIN: Final = 500
+"""Milliseconds before sites are read again for a host that nobody seems to have named."""
 SITES_AGE: Final = 5_000
 """Milliseconds before sites are read again: a change is noticed within that time."""
 
@@ -25,6 +27,8 @@ class SiteCache:
         """By the name of the site, where anything is set."""
         self._merged: dict[tuple[str, ...], SiteSettings] = {}
         """By the sites that were merged: hosts of one site share one object, because there may be millions of them."""
+        self._named: frozenset[str] = frozenset()
+        """Web hosts that a user named, as sites or in seeds."""
         self._version = 0
 
     @property
@@ -36,6 +40,15 @@ class SiteCache:
     def sites(self) -> Sequence[Site]:
         self._refresh()
         return self._sites
+
+    def is_named(self, web_host: str) -> bool:
+        """Whether a user named this very host, with its port; looks again where nobody seems to have."""
+        self._refresh()
+        is_old = self._read_at is not None and self._clock.now() - self._read_at >= _ASK_AGAIN
+        if web_host not in self._named and is_old:
+            self._read_at = None
+            self._refresh()
+        return web_host in self._named
 
     def settings_for(self, web_host: str) -> SiteSettings:
         self._refresh()
@@ -51,8 +64,16 @@ class SiteCache:
         if self._read_at is not None and now - self._read_at < SITES_AGE:
             return
         sites = self._mgmt.sites()
-        if self._read_at is None or sites != self._sites:
+        if not self._version or sites != self._sites:
             self._sites, self._merged = sites, {(): NO_SETTINGS}
             self._set = {site.name: site.settings for site in sites if site.settings != NO_SETTINGS}
+            self._named = frozenset(host for site in sites for host in _named_by(site))
             self._version += 1
         self._read_at = now
+
+
+def _named_by(site: Site) -> Iterable[str]:
+    """The web hosts that a user named with this site; where redirects led, the port must be the one that was named."""
+    if site.led_from and port_of(site.name) != port_of(web_host_of(site.led_from)):
+        return ()
+    return (site.name, *map(web_host_of, site.seeds))

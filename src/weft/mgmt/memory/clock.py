@@ -22,7 +22,9 @@ class MemoryClock(MemoryCalls):
             return
         for host in state.web_hosts.values():
             if host.set_at > now:
-                host.ready_at, host.set_at = now + host.ready_at - host.set_at, now
+                asked = now + host.asked_until - host.set_at if host.asked_until > host.set_at else 0
+                host.ready_at, host.set_at, host.asked_until = now + host.ready_at - host.set_at, now, asked
+        state.wanted = {uri: replace(wish, asked=min(wish.asked, now)) for uri, wish in state.wanted.items()}
         for name, set_at in state.addresses_set.items():
             if set_at > now:
                 address = state.addresses[name]

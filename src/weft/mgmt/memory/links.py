@@ -89,6 +89,9 @@ class MemoryLinks(MemoryCalls):
         link = self._state.by_uri.get((LinkKind.PAGE, wanted.uri))
         if link is None:
             self._make_known(wanted)
+        if wanted.at_once:
+            self._state.end_wait(wanted.web_host, self._clock.now())
+        if link is None:
             return True
         if link.state.is_finished and self._is_over(link, wanted.after):
             link.state = link_after(link.state, Cause.REOPEN, link.doc_id)

@@ -14,6 +14,7 @@ from weft.mgmt.memory.nodes import MemoryNodes
 from weft.mgmt.memory.overview import counts_of, resting_of, rows_of
 from weft.mgmt.memory.results import MemoryResults
 from weft.mgmt.memory.web_hosts import MemoryWebHosts
+from weft.mgmt.memory.wishes import MemoryWishes
 from weft.mgmt.values import Counts, RestingHosts
 
 Twin = TypeVar("Twin", bound=type)
@@ -21,7 +22,7 @@ Twin = TypeVar("Twin", bound=type)
 
 _CHANGES_NOTHING: Final = frozenset(
     {"addresses", "close", "counts", "details", "known", "next_placement", "nodes", "outcomes", "robots", "sites"}
-    | {"rates", "resting_hosts", "table"}
+    | {"rates", "resting_hosts", "table", "wishes"}
 )
 
 
@@ -48,7 +49,7 @@ def one_call_at_a_time(twin: Twin) -> Twin:
 
 
 @one_call_at_a_time
-class MemoryMgmt(MemoryResults, MemoryNodes, MemoryWebHosts, MemoryClock):
+class MemoryMgmt(MemoryResults, MemoryWishes, MemoryNodes, MemoryWebHosts, MemoryClock):
     """For one process; gone when it is."""
 
     def __init__(self, clock: Clock | None = None, settings: MgmtSettings | None = None) -> None:

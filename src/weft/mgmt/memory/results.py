@@ -54,7 +54,8 @@ class MemoryResults(MemoryClaims, MemoryLinks):
         now = self._clock.now()
         for link in ended:
             if link.result is not None and link.result.retry_after:
-                self._state.defer(link.web_host, wait_until(link.result, now), now)
+                until = wait_until(link.result, now)
+                self._state.defer(link.web_host, until, now, asked=until)
 
     def _keep_robots(self, origin: str, result: Result) -> None:
         now = self._clock.now()
@@ -64,6 +65,7 @@ class MemoryResults(MemoryClaims, MemoryLinks):
             body=result.body,
             fetched=now,
             expires=robots_expiry(result, now),
+            error=result.error,
         )
 
     def outcomes(self, doc_ids: Sequence[DocId]) -> dict[DocId, Outcome]:

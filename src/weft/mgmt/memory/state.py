@@ -29,6 +29,7 @@ from weft.mgmt.values import (
     NodeType,
     Result,
     Robots,
+    Wish,
 )
 from weft.model.host import ADDRESS_SLOTS, NO_SLOT
 from weft.model.original import Original
@@ -99,6 +100,8 @@ class MemoryWebHost:
     ready_at: int
     set_at: int
     """When `ready_at` was set."""
+    asked_until: int = 0
+    """Until when the server itself asked us to wait."""
     slot: int = NO_SLOT
     rate: int = 0
 
@@ -128,6 +131,7 @@ class MemoryState:
     addresses_set: dict[str, int] = field(default_factory=dict)
     """When each address was saved."""
     sites: dict[str, Site] = field(default_factory=dict)
+    wanted: dict[str, Wish] = field(default_factory=dict)
     slots: list[NodeId | None] = field(default_factory=lambda: [None] * ADDRESS_SLOTS)
     leaving: set[int] = field(default_factory=set)
     newest: int = 0
@@ -147,10 +151,18 @@ class MemoryState:
     def web_host(self, name: str, now: int) -> MemoryWebHost:
         return self.web_hosts.setdefault(name, MemoryWebHost(now, now))
 
-    def defer(self, web_host: str, until: int, now: int) -> None:
+    def defer(self, web_host: str, until: int, now: int, asked: int = 0) -> None:
         known = self.web_hosts.setdefault(web_host, MemoryWebHost(until, now))
         if known.ready_at < until:
             known.ready_at, known.set_at = until, now
+        known.asked_until = max(known.asked_until, asked)
+
+    def end_wait(self, web_host: str, now: int) -> None:
+        """A person wants a page of it now: it waits no longer than its server asked for."""
+        known = self.web_hosts.get(web_host)
+        if known is not None and known.ready_at > max(now, known.asked_until):
+            known.ready_at = max(now, known.asked_until)
+            known.set_at = known.set_at if known.asked_until > now else now
 
     def put(self, link: MemoryLink, chunk: ChunkId | None) -> None:
         """Into this chunk, out of any other."""

@@ -62,6 +62,10 @@ class MemoryWebHosts(MemoryCalls):
     def set_sites(self, sites: Sequence[Site]) -> None:
         self._state.sites.update((site.name, site) for site in sites)
 
+    def add_sites(self, sites: Sequence[Site]) -> None:
+        for site in sites:
+            self._state.sites.setdefault(site.name, site)
+
     def own_slots(self, crawler: Lease) -> frozenset[int]:
         self._alive(crawler)
         slots, me = self._state.slots, crawler.node

@@ -21,7 +21,9 @@ _NOTE: Final = "UPDATE clock SET newest = :now WHERE newest < :now"
 _JUMPED: Final = "UPDATE clock SET newest = :now, back_by = :by, back_at = :now"
 
 _CUT: Final = (
-    "UPDATE pending_host SET ready_at = :now + ready_at - set_at, set_at = :now WHERE set_at > :now",
+    """UPDATE pending_host SET ready_at = :now + ready_at - set_at, set_at = :now,
+        asked_until = CASE WHEN asked_until > set_at THEN :now + asked_until - set_at ELSE 0 END WHERE set_at > :now""",
+    "UPDATE wanted SET asked = :now WHERE asked > :now",
     "UPDATE address SET expires = :now + expires - set_at, set_at = :now WHERE set_at > :now",
     "UPDATE robots SET expires = :now + expires - fetched, fetched = :now WHERE fetched > :now",
     "UPDATE host SET seen = :now WHERE seen > :now",

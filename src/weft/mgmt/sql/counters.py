@@ -35,10 +35,22 @@ UPDATE pending_host SET pending = pending_host.pending - given.taken, ready_at =
 """
 
 _DEFER = """
-INSERT INTO pending_host (web_host, pending, ready_at, set_at)
-SELECT web_host, 0, until, :now FROM {rows web_host:text until:int} AS given WHERE true ORDER BY web_host
-ON CONFLICT (web_host) DO UPDATE SET ready_at = excluded.ready_at, set_at = excluded.set_at
-WHERE pending_host.ready_at < excluded.ready_at
+INSERT INTO pending_host (web_host, pending, ready_at, set_at, asked_until)
+SELECT web_host, 0, until, :now, asked FROM {rows web_host:text until:int asked:int} AS given WHERE true
+ORDER BY web_host
+ON CONFLICT (web_host) DO UPDATE SET
+    ready_at = CASE WHEN pending_host.ready_at < excluded.ready_at THEN excluded.ready_at
+        ELSE pending_host.ready_at END,
+    set_at = CASE WHEN pending_host.ready_at < excluded.ready_at THEN excluded.set_at ELSE pending_host.set_at END,
+    asked_until = CASE WHEN pending_host.asked_until < excluded.asked_until THEN excluded.asked_until
+        ELSE pending_host.asked_until END
+WHERE pending_host.ready_at < excluded.ready_at OR pending_host.asked_until < excluded.asked_until
+"""
+
+_END_WAITS = """
+UPDATE pending_host SET ready_at = CASE WHEN asked_until > :now THEN asked_until ELSE :now END,
+    set_at = CASE WHEN asked_until > :now THEN set_at ELSE :now END
+WHERE web_host {among hosts} AND ready_at > :now AND ready_at > asked_until
 """
 
 _TALLIES = """
@@ -56,7 +68,9 @@ class CounterChanges:
         self._finished: Counter[ChunkId] = Counter()
         self._more: Counter[str] = Counter()
         self._fewer: Counter[str] = Counter()
-        self._deferred: dict[str, int] = {}
+        self._deferred: dict[str, tuple[int, int]] = {}
+        """Until when, and until when by the server's own wish."""
+        self._wanted: set[str] = set()
         self._tallies: Counter[str] = Counter()
 
     def known(self, web_host: str, links: int) -> None:
@@ -86,9 +100,14 @@ class CounterChanges:
         self._move(state, LinkState.PENDING)
         self._count_failure(state, result, -1)
 
-    def deferred(self, web_host: str, until: int) -> None:
-        """No link of this web host is claimed before that moment."""
-        self._deferred[web_host] = max(until, self._deferred.get(web_host, 0))
+    def deferred(self, web_host: str, until: int, asked: int = 0) -> None:
+        """No link of this web host is claimed before `until`; `asked` is until when its server asked us to wait."""
+        before, asked_before = self._deferred.get(web_host, (0, 0))
+        self._deferred[web_host] = max(until, before), max(asked, asked_before)
+
+    def wanted(self, web_host: str) -> None:
+        """A person wants a page of it now: it waits no longer than its server asked for."""
+        self._wanted.add(web_host)
 
     def moved_on(self, chunk: ChunkId, links: int) -> None:
         """Finished links left an unfinished chunk."""
@@ -111,7 +130,9 @@ class CounterChanges:
         if chunks := self._chunk_changes():
             tx.change(_CHUNKS, "chunk_id:int crawling:int finished:int", chunks)
         self.write_hosts(tx)
-        _write(tx, _DEFER, sorted(map(list, self._deferred.items())), now=tx.now)
+        _write(tx, _DEFER, sorted([name, *waits] for name, waits in self._deferred.items()), now=tx.now)
+        if self._wanted:
+            tx.run(_END_WAITS, hosts=sorted(self._wanted), now=tx.now)
         _write(tx, _TALLIES, sorted([name, count] for name, count in self._tallies.items() if count), part=tx.part)
 
     def write_hosts(self, tx: Transaction) -> None:

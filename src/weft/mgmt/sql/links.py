@@ -233,6 +233,8 @@ def reopen(tx: Transaction, counters: CounterChanges, wanted: Sequence[Reopen]) 
     pending = {doc_id for doc_id, link in known.items() if link.state is LinkState.PENDING}
     changes: list[list[object]] = []
     for one in wanted:
+        if one.at_once:
+            counters.wanted(one.web_host)
         link = known.get(indexes.get(one.uri, DocId(0)))
         if link and link.doc_id not in pending and link.chunk_id in built and link.result.ended <= one.after:
             pending.add(link.doc_id)

@@ -10,7 +10,7 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from weft.config.sections import MgmtSettings
 from weft.mgmt.rules.leases import is_ended
-from weft.mgmt.sql import chunks, claims, leases, links, nodes, overview, results, web_hosts
+from weft.mgmt.sql import chunks, claims, leases, links, nodes, overview, results, web_hosts, wishes
 from weft.mgmt.sql.clock_jumps import ClockWentBack, cut_waits, in_time
 from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Database, Transaction
@@ -83,6 +83,10 @@ class SqlMgmt:
     reopen = counts_links(links.reopen)
     defer = counts_links(links.defer)
 
+    want = counts_links(wishes.want)
+    settle_wishes = writes(wishes.settle_wishes)
+    wishes = reads(wishes.wishes)
+
     report = counts_links(results.report)
     refuse = counts_links(results.refuse)
     lost = counts_links(results.lost)
@@ -107,6 +111,7 @@ class SqlMgmt:
     own_slots = writes(web_hosts.own_slots)
     sites = reads(web_hosts.sites)
     set_sites = writes(web_hosts.set_sites)
+    add_sites = writes(web_hosts.add_sites)
 
     tell = counts_links(nodes.tell)
     ask = writes(nodes.ask)

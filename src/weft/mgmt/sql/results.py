@@ -85,7 +85,8 @@ def finish(tx: Transaction, counters: CounterChanges, ended: Sequence[tuple[Know
     for link, result in ended:
         if result.retry_after:
             # With the result, so that whoever dies next, the web host is not asked too early.
-            counters.deferred(link.web_host, wait_until(result, tx.now))
+            until = wait_until(result, tx.now)
+            counters.deferred(link.web_host, until, asked=until)
         if link.chunk_id is not None:
             counters.finished(link.chunk_id, states[link.doc_id], result)
             if result.position is None and link.node is not None:
@@ -114,6 +115,7 @@ def _keep_robots(tx: Transaction, ended: Iterable[tuple[KnownLink, Result, bytes
             body=body,
             fetched=tx.now,
             expires=robots_expiry(result, tx.now),
+            error=result.error,
         )
         for link, result, body in ended
         if link.is_robots

@@ -30,11 +30,14 @@ UPDATE link SET state = 'crawling', link = given.url, web_host = given.web_host,
 FROM {rows doc_id:int url:text web_host:text node:int claim:int} AS given WHERE link."index" = given.doc_id
 """
 _SAVE_ROBOTS: Final = """
-INSERT INTO robots (origin, status, body, fetched, expires) VALUES (:origin, :status, :body, :fetched, :expires)
+INSERT INTO robots (origin, status, body, fetched, expires, error, settings)
+VALUES (:origin, :status, :body, :fetched, :expires, :error, :settings)
 ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.body, fetched = excluded.fetched,
-    expires = excluded.expires
+    expires = excluded.expires, error = excluded.error, settings = excluded.settings
 """
-_ROBOTS: Final = "SELECT origin, status, body, fetched, expires FROM robots WHERE origin {among origins}"
+_ROBOTS: Final = """
+SELECT origin, status, body, fetched, expires, error, settings FROM robots WHERE origin {among origins}
+"""
 
 _SAVE_ADDRESSES: Final = """
 INSERT INTO address (web_host, ip, ip_key, expires, reason, set_at)
@@ -66,12 +69,14 @@ _LEAVE: Final = "UPDATE slot SET is_leaving = 1 WHERE number {in slots}"
 _FREE: Final = "UPDATE slot SET node = NULL, is_leaving = 0 WHERE node = :node"
 _OF_OTHERS: Final = "SELECT number FROM slot WHERE node <> :node"
 
-_SITES: Final = "SELECT name, scope, is_excluded, seeds, settings FROM site ORDER BY name"
+_SITES: Final = "SELECT name, scope, is_excluded, seeds, settings, led_from FROM site ORDER BY name"
 _SITES_NAMED: Final = "SELECT name, settings FROM site WHERE name {among names}"
-_SET_SITE: Final = """
-INSERT INTO site (name, scope, is_excluded, seeds, settings) VALUES (:name, :scope, :is_excluded, :seeds, :settings)
-ON CONFLICT (name) DO UPDATE SET scope = excluded.scope, is_excluded = excluded.is_excluded, seeds = excluded.seeds,
-    settings = excluded.settings
+_ADD_SITE: Final = """
+INSERT INTO site (name, scope, is_excluded, seeds, settings, led_from)
+VALUES (:name, :scope, :is_excluded, :seeds, :settings, :led_from)
+ON CONFLICT (name) DO"""
+_SET_SITE: Final = f"""{_ADD_SITE} UPDATE SET scope = excluded.scope, is_excluded = excluded.is_excluded,
+    seeds = excluded.seeds, settings = excluded.settings, led_from = excluded.led_from
 """
 
 SHARING: Final = 3
@@ -114,8 +119,16 @@ def save_robots(tx: Transaction, robots: Sequence[Robots]) -> None:
 def robots(tx: Transaction, origins: Sequence[str]) -> dict[str, Robots]:
     rows = tx.rows(_ROBOTS, origins=list(origins))
     return {
-        origin: Robots(origin=origin, status=status, body=bytes(body), fetched=fetched, expires=expires)
-        for origin, status, body, fetched, expires in rows
+        origin: Robots(
+            origin=origin,
+            status=status,
+            body=bytes(body),
+            fetched=fetched,
+            expires=expires,
+            error=error,
+            settings=settings,
+        )
+        for origin, status, body, fetched, expires, error, settings in rows
     }
 
 
@@ -191,19 +204,29 @@ def sites(tx: Transaction) -> list[Site]:
             is_excluded=bool(is_excluded),
             seeds=msgspec.json.decode(seeds),
             settings=read_settings(settings),
+            led_from=led_from,
         )
-        for name, scope, is_excluded, seeds, settings in tx.rows(_SITES)
+        for name, scope, is_excluded, seeds, settings, led_from in tx.rows(_SITES)
     ]
 
 
 def set_sites(tx: Transaction, sites: Sequence[Site]) -> None:
+    _write_sites(tx, _SET_SITE, sites)
+
+
+def add_sites(tx: Transaction, sites: Sequence[Site]) -> None:
+    _write_sites(tx, f"{_ADD_SITE} NOTHING", sites)
+
+
+def _write_sites(tx: Transaction, sql: str, sites: Sequence[Site]) -> None:
     # In one order, so that two who set the same sites do not wait for each other.
     for site in sorted(sites, key=lambda site: site.name):
         tx.run(
-            _SET_SITE,
+            sql,
             name=site.name,
             scope=site.scope,
             is_excluded=int(site.is_excluded),
             seeds=msgspec.json.encode(site.seeds).decode(),
             settings=msgspec.json.encode(site.settings).decode(),
+            led_from=site.led_from,
         )
