@@ -2,7 +2,7 @@
 
 Run by `weft bench crawl`: `--quick` takes about 2,000 pages, `--long` 200,000, otherwise 10,000. Politeness is set
 so that it is not the limit; every process of weft counts, the parse workers and the supervisor too. Scrapy follows the
-same links in the same run and keeps nothing.
+same links in the same run and keeps nothing; not with `--long`, where it would take an hour.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from measuring import disk_used
 from weft.demo.web.definition.plan import WebPlan
@@ -26,6 +26,7 @@ from weft.demo.web.definition.profile import PROFILES
 from weft.demo.web.server.serving import Served, serving
 
 _TICK = os.sysconf("SC_CLK_TCK")
+_PART = 10_000
 _SETTLED = 3.0
 """Seconds after which a role has loaded what it needs."""
 HURRY = {
@@ -51,6 +52,7 @@ class Watch:
     def __init__(self) -> None:
         self.cpu: dict[tuple[str, int], float] = {}
         self.memory: dict[str, Memory] = {}
+        self.freshness = Freshness()
         self._began = time.monotonic()
 
     def look(self, root: int) -> None:
@@ -100,7 +102,24 @@ def _below(root: int) -> list[int]:
     return found
 
 
-def crawl(served: Served, directory: Path) -> tuple[Watch, float, dict[str, object]]:
+class Freshness:
+    """Seconds from the end of a fetch to the answers, of every 10,000 fetches: the status tells of the last ones."""
+
+    def __init__(self) -> None:
+        self.parts: dict[int, dict[str, float]] = {}
+
+    def look(self, status: dict[str, Any]) -> None:
+        if (part := status["results"] // _PART) and status["freshness"]["p50"] is not None:
+            self.parts.setdefault(part, status["freshness"])
+
+    def text(self, name: str) -> str:
+        found = sorted(part[name] for part in self.parts.values())
+        return (
+            f"{name} of each {_PART:,}: median {found[len(found) // 2]:.1f} s, worst {found[-1]:.1f} s" if found else ""
+        )
+
+
+def crawl(served: Served, directory: Path) -> tuple[Watch, float, dict[str, Any]]:
     home = directory / "home"
     home.mkdir()
     (home / "weft.toml").write_text(served.settings_text())
@@ -109,11 +128,12 @@ def crawl(served: Served, directory: Path) -> tuple[Watch, float, dict[str, obje
     began, watch = time.monotonic(), Watch()
     with (directory / "crawl.out").open("wb") as output:
         running = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
-        last: dict[str, object] = {}
+        last: dict[str, Any] = {}
         while running.poll() is None:
             watch.look(running.pid)
             with contextlib.suppress(OSError, ValueError):
                 last = json.loads((home / "status/index.json").read_bytes())
+                watch.freshness.look(last)
             time.sleep(0.1)
     seconds = time.monotonic() - began
     if running.returncode:
@@ -140,13 +160,14 @@ def main() -> None:
         with serving(WebPlan(hosts=hosts, pages=pages, addresses=20, profile=PROFILES["plain"])) as served:
             watch, seconds, status = crawl(served, directory)
             _print(watch, seconds, status, directory / "home")
-            _print_scrapy(watch, int(str(status.get("pages") or 0)) or 1, scrapy(served))
+            if not options.long:
+                _print_scrapy(watch, status.get("pages") or 1, scrapy(served))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _print(watch: Watch, seconds: float, status: dict[str, object], home: Path) -> None:
-    pages = int(str(status.get("pages") or 0)) or 1
+def _print(watch: Watch, seconds: float, status: dict[str, Any], home: Path) -> None:
+    pages = status.get("pages") or 1
     cpu = watch.by_role()
     print(f"{pages:,} pages in {seconds:.1f} s, starting and stopping included: {pages / seconds:.0f} pages/s\n")
     print("| role | CPU ms per page | memory after a moment, MB | at most | at the end |\n|---|---|---|---|---|")
@@ -154,8 +175,9 @@ def _print(watch: Watch, seconds: float, status: dict[str, object], home: Path) 
         memory = " | ".join(f"{size / 2**20:.0f}" for size in watch.memory[role])
         print(f"| {role} | {used / pages * 1000:.2f} | {memory} |")
     print(f"| all | {sum(cpu.values()) / pages * 1000:.2f} | | | |")
-    fresh = status.get("freshness")
-    print(f"\nfreshness, seconds from the end of a fetch to the answers: {fresh}")
+    print(f"\nfreshness, seconds from the end of a fetch to the answers: {status.get('freshness')}")
+    for name in ("p50", "p99"):
+        print(watch.freshness.text(name))
     print(f"bytes on disk per page: {disk_used(home) / pages:,.0f}, archive included")
 
 

@@ -106,8 +106,8 @@ def test_what_waits_to_be_loaded_is_bounded_in_bytes(world: World) -> None:
     with lanes(world, quick=30.0) as reading:
         reading._ahead = 250_000
         reading.give(fetched(world, **{f"h{n}": body for n in range(20)}))
-        with reading._changed:
-            assert reading._changed.wait_for(lambda: reading._held >= 250_000, SOON)
+        with reading._arrived:
+            assert reading._arrived.wait_for(lambda: reading._held >= 250_000, SOON)
             held = len(reading._ready)
         found = taken(reading, 20)
         assert (len(found), held < 5) == (20, True)

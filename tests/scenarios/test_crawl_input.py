@@ -72,7 +72,7 @@ def test_every_seed_without_a_page_is_told_with_its_reason(tmp_path: Path) -> No
         urls = [f"http://{name}.test:{port}/" for name in HOSTS[:-1]]
         urls += [f"http://dead.test:{dead}/", "http://nowhere.invalid/", "http://192.0.2.1/"]
         done = weft("crawl", *urls, "ftp://a.test/", "--home", "home", *sets(port, dead), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, "whoever was busy or could not be reached may be there later"
     assert "'ftp://a.test/' refused" in done.stderr
     said = dict(line.removeprefix("Seed ").split(": ", 1) for line in done.stdout.splitlines() if line[:5] == "Seed ")
     assert said == {

@@ -20,6 +20,7 @@ from weft.model.url import UrlRefused, identity_of
 
 _MOST_SEEDS: Final = 100
 _NOT_MODIFIED: Final = 304
+_FIRST_ERROR: Final = 400
 _TOO_MANY: Final = 429
 _MOST_REDIRECTS: Final = 5
 FINISHED: Final = "finished"
@@ -121,7 +122,9 @@ def _seeds_without_a_page(mgmt: OperatorCalls, settings: DispatcherSettings, see
 
 def _problem(mgmt: OperatorCalls, scope: Scope, link: LinkFacts | None) -> str:
     if link is None or link.state in (LinkState.PENDING, LinkState.CRAWLING):
-        return "" if link is not None and link.status else "not fetched yet"
+        if link is None or not link.status:
+            return "not fetched yet"
+        return "" if link.status < _FIRST_ERROR else f"status {link.status}, waiting to be fetched again"
     if link.error == FetchError.ROBOTS:
         return f"{_robots_problem(mgmt, link.url)} (robots)"
     if link.error:

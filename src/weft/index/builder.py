@@ -47,7 +47,7 @@ OPEN_CHUNKS: Final = 200
 """Chunks in hand at a time. Most of them wait for a slow page or two."""
 _PATIENCE: Final = 0.1
 """Seconds that a round waits for its first page."""
-_GATHER: Final = 0.7
+_GATHER: Final = 0.5
 """Seconds that a round waits for more pages while more are being read. A round costs as much as some twenty pages,
 so that loading each as it comes would double the work."""
 

@@ -6,7 +6,7 @@ from typing import Final
 
 LEAST: Final = 100
 MOST: Final = 1000
-_MOMENT: Final = 700
+_MOMENT: Final = 500
 """Milliseconds."""
 
 

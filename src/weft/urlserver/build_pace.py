@@ -13,7 +13,7 @@ from weft.mgmt.values import BuildQueue
 
 LOOK_EVERY: Final = 0.25
 """Seconds."""
-LONGEST: Final = 700
+LONGEST: Final = 500
 """Milliseconds that crawled chunks may wait for a builder."""
 LEAST: Final = 100
 
@@ -33,5 +33,5 @@ class BuildPace:
         else:
             # Not beyond what is made use of: the limit must be near when builders fall behind.
             in_use = queue.links + in_flight
-            self.links = max(LEAST, min(self.links * 5 // 4 + 1, 2 * in_use + LEAST))
+            self.links = max(LEAST, min(self.links * 5 // 4 + 1, in_use * 3 // 2 + LEAST))
         return max(0, self.links - queue.links - in_flight)
