@@ -189,4 +189,4 @@ def test_a_robots_txt_that_is_refused_for_haste_is_fetched_again_before_any_page
         (fetch,) = web.after(0.001)
         assert fetch.url == "https://a.com/robots.txt"
     web.done(fetch, status=429, retry_after=3000)
-    assert web.requests.take().settle_robots == {"https://a.com": RobotsAnswer(429, 3000, error="busy")}
+    assert web.requests.take().settle_robots == {"https://a.com": RobotsAnswer(429, 3000)}

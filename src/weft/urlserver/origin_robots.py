@@ -203,8 +203,7 @@ def _answer(outcome: Outcome | None, failures: int, error: str) -> RobotsAnswer:
     if outcome is None:
         return RobotsAnswer(0, 0, failures, error)
     is_unreadable = 200 <= outcome.status < 300 and bool(outcome.error)
-    error = outcome.error or (FetchError.BUSY if is_haste(outcome.status) else "")
-    return RobotsAnswer(0 if is_unreadable else outcome.status, outcome.retry_after, failures, error)
+    return RobotsAnswer(0 if is_unreadable else outcome.status, outcome.retry_after, failures, outcome.error)
 
 
 def origin_of(host: Host, *, https: bool) -> str:
