@@ -1,4 +1,4 @@
-"""`weft crawl` over sites of a real nginx: compressed pages, unchanged pages, passwords, an authority of one's own."""
+"""`weft crawl` over sites of a real nginx: compressed and unchanged pages, redirects, passwords, an own authority."""
 
 from __future__ import annotations
 
@@ -66,6 +66,21 @@ def test_a_site_with_a_password_and_an_authority_of_its_own_is_crawled(nginx_pro
         assert {request.status for request in nginx.requests()} <= {200, 404}
         assert urls_crawled(tmp_path) == {nginx.url("intranet.test", path, "https") for path in PAGES}
         assert "canary" not in done.stdout + done.stderr
+
+
+def test_an_apex_that_leads_to_https_and_to_www_is_crawled_there(nginx_program: Path, tmp_path: Path) -> None:
+    sites = (
+        NginxSite("example.test", redirect="https://example.test"),
+        NginxSite("example.test", secure=True, redirect="https://www.example.test"),
+        NginxSite("www.example.test", PAGES, secure=True),
+    )
+    with running_nginx(nginx_program, tmp_path / "nginx", *sites) as nginx:
+        prepare(nginx, tmp_path, f'[spider]\nca_file = "{nginx.authority.file}"\n')
+        done = crawl(tmp_path, nginx.url("example.test"))
+        assert urls_crawled(tmp_path) == {nginx.url("www.example.test", path, "https") for path in PAGES}
+        assert "which is crawled too, without credentials" in done.stdout
+        assert "www.example.test" in weft("sites", "--home", "home", cwd=tmp_path).stdout
+    check_proof(tmp_path)
 
 
 @pytest.mark.long
