@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from weft.store.api import Store
 
 
-class Wishes(NamedTuple):
+class ImportOptions(NamedTuple):
     """The options of `weft import`."""
 
     limit: int | None
@@ -80,7 +80,7 @@ def run(
     sources = [source.recognised() for source in expand(files)]
     if strict and any(source.path is None for source in sources):
         raise UsageError("--strict reads its input twice and cannot use standard input; save it to a file first")
-    report = _load(context.ensure_object(Invocation), sources, Wishes(limit, rate, workers, strict, bulk))
+    report = _load(context.ensure_object(Invocation), sources, ImportOptions(limit, rate, workers, strict, bulk))
     if as_json:
         say_json(json.dumps({field.name: getattr(report, field.name) for field in fields(report)}))
     else:
@@ -90,7 +90,7 @@ def run(
     context.exit(2 if report.damaged else 0)
 
 
-def _load(invocation: Invocation, sources: list[ImportSource], wishes: Wishes) -> ImportReport:
+def _load(invocation: Invocation, sources: list[ImportSource], options: ImportOptions) -> ImportReport:
     from weft.config import starter
     from weft.intake.page_reader import PageReader
     from weft.intake.parser_pool import parser_pool
@@ -103,25 +103,25 @@ def _load(invocation: Invocation, sources: list[ImportSource], wishes: Wishes) -
         say(f"Created {invocation.home.path}", err=True)
     round_pages = settings.index.round_pages
     pace = None
-    if wishes.rate is not None:
+    if options.rate is not None:
         # At this pace a round lasts about a second, so its pages are visible after a second.
-        pace, round_pages = ImportPace(wishes.rate), min(round_pages, ceil(wishes.rate))
+        pace, round_pages = ImportPace(options.rate), min(round_pages, ceil(options.rate))
     now = SystemClock().now()
-    with invocation.writer() as store, parser_pool(settings, rules_of(settings), wishes.workers) as ready:
-        reader = PageReader(ready, settings.limits, min(round_pages, wishes.limit or round_pages))
-        if _is_bulk(store, sources, wishes, settings):
-            return _load_in_bulk(invocation, store, reader, sources, wishes, now)
+    with invocation.writer() as store, parser_pool(settings, rules_of(settings), options.workers) as ready:
+        reader = PageReader(ready, settings.limits, min(round_pages, options.limit or round_pages))
+        if _is_bulk(store, sources, options, settings):
+            return _load_in_bulk(invocation, store, reader, sources, options, now)
         importer = Importer(LinkIndex(store, settings.index), store, reader, round_pages, now, pace)
-        _load_all(importer, sources, wishes)
+        _load_all(importer, sources, options)
     return importer.report
 
 
-def _is_bulk(store: Store, sources: list[ImportSource], wishes: Wishes, settings: Settings) -> bool:
+def _is_bulk(store: Store, sources: list[ImportSource], options: ImportOptions, settings: Settings) -> bool:
     from weft.linkindex.bulk import is_empty
     from weft.store.api import BulkStore
 
-    if wishes.bulk is not None or wishes.rate is not None:
-        return bool(wishes.bulk)
+    if options.bulk is not None or options.rate is not None:
+        return bool(options.bulk)
     return (
         isinstance(store, BulkStore)
         and is_empty(store)
@@ -130,7 +130,12 @@ def _is_bulk(store: Store, sources: list[ImportSource], wishes: Wishes, settings
 
 
 def _load_in_bulk(
-    invocation: Invocation, store: Store, reader: PageReader, sources: list[ImportSource], wishes: Wishes, now: int
+    invocation: Invocation,
+    store: Store,
+    reader: PageReader,
+    sources: list[ImportSource],
+    options: ImportOptions,
+    now: int,
 ) -> ImportReport:
     from weft.index.bulk_import import BulkImporter
     from weft.linkindex.bulk import BulkBuild
@@ -141,21 +146,21 @@ def _load_in_bulk(
     settings = invocation.load().settings
     with invocation.home.workplace() as place, BulkBuild(store, settings.index, place) as build:
         importer = BulkImporter(build, reader, now)
-        _load_all(importer, sources, wishes)
+        _load_all(importer, sources, options)
         say("building the index", err=True)
         importer.finish()
     return importer.report
 
 
-def _load_all(importer: Importer | BulkImporter, sources: list[ImportSource], wishes: Wishes) -> None:
+def _load_all(importer: Importer | BulkImporter, sources: list[ImportSource], options: ImportOptions) -> None:
     sizes = [source.size for source in sources]
     with Progress(None if None in sizes else sum(filter(None, sizes))) as progress:
         listing = _Listing(progress)
         for number, source in enumerate(sources):
             done = sum(filter(None, sizes[:number]))
             watcher = ImportWatcher(progress.following(done), listing.tell)
-            importer.load(source, strict=wishes.strict, most=wishes.limit, watcher=watcher)
-            if wishes.limit is not None and importer.report.pages >= wishes.limit:
+            importer.load(source, strict=options.strict, most=options.limit, watcher=watcher)
+            if options.limit is not None and importer.report.pages >= options.limit:
                 break
         listing.close(_noun(sources))
         for sentence in importer.report.resumed:
