@@ -24,9 +24,10 @@ from weft.errors import BatchRefused, StoreError
 from weft.index import chunk_markers
 from weft.index.fetch_reader import ReadFetch, failed
 from weft.index.handlers import HandledPage, PageHandlers
-from weft.index.open_chunks import OpenChunks
+from weft.index.open_chunks import LinkTicket, OpenChunks
 from weft.index.read_ahead import ReadAhead
 from weft.index.reading_lanes import AskedFetch, FetchReading, ReadyFetch
+from weft.index.record_nodes import AwayNode, NoOtherNodes, RecordNodes
 from weft.index.round_weight import ROUND_WEIGHT, weight_of
 from weft.linkindex.cells import Cells
 from weft.linkindex.loaded import LoadedPage, load_seen_again
@@ -50,6 +51,21 @@ _PATIENCE: Final = 0.1
 _GATHER: Final = 0.5
 """Seconds that a round waits for more pages while more are being read. A round costs as much as some twenty pages,
 so that loading each as it comes would double the work."""
+
+ARCHIVE_PATIENCE: Final = 3600.0
+"""Seconds that a record is waited for while its node is away."""
+_SHORTEST_WAIT: Final = 1_000
+_LONGEST_WAIT: Final = 300_000
+"""Milliseconds until a chunk that waits for a node is tried again: it may be one that nobody asks for otherwise."""
+
+
+class GivenBack(NamedTuple):
+    """A chunk that waits for a node."""
+
+    chunk: BuildChunk
+    node: str
+    wait: int
+    """Milliseconds until it is to be tried again, if the node is not back before."""
 
 
 class BuiltRound(NamedTuple):
@@ -96,10 +112,13 @@ class Builder:
         clock: Clock,
         handlers: PageHandlers,
         round_weight: int = ROUND_WEIGHT,
+        nodes: RecordNodes | None = None,
+        patience: float = ARCHIVE_PATIENCE,
     ) -> None:
         self._store, self._index, self._reading = store, index, reading
         self._settings, self._clock = settings, clock
         self._handlers, self._round_weight = handlers, round_weight
+        self._nodes, self._patience = nodes or NoOtherNodes(), int(patience * 1000)
         self.discovery = Discovery(settings)
         self._chunks = OpenChunks()
         self._ahead = ReadAhead()
@@ -128,9 +147,11 @@ class Builder:
         """Take chunks in hand and have those of their fetches read that are not loaded yet."""
         markers = chunk_markers.read_markers(self._store, [chunk.id for chunk in chunks])
         for chunk, marker in zip(chunks, markers, strict=True):
-            missing = self._chunks.add(chunk, marker)
-            links = self._timed([link for _, link in missing])
-            self._reading.give(AskedFetch(ticket, link) for (ticket, _), link in zip(missing, links, strict=True))
+            self._read(self._chunks.add(chunk, marker))
+
+    def _read(self, missing: Sequence[tuple[LinkTicket, BuildLink]]) -> None:
+        links = self._timed([link for _, link in missing])
+        self._reading.give(AskedFetch(ticket, link) for (ticket, _), link in zip(missing, links, strict=True))
 
     def _timed(self, links: list[BuildLink]) -> list[BuildLink]:
         """With the moments that their fetches count as ended at."""
@@ -160,6 +181,26 @@ class Builder:
         """The chunks that are loaded as a whole since the last call."""
         return self._chunks.take_loaded()
 
+    def take_parked(self) -> list[GivenBack]:
+        """The chunks that wait for nothing but nodes that are away: they are not in hand any more.
+
+        What is loaded of them stays loaded. Links whose nodes are back meanwhile are read.
+        """
+        back = self._chunks.unpark(self._nodes.away())
+        self._read([(ticket, self._chunks.link(ticket)) for ticket in back])
+        return [GivenBack(chunk, node, self._wait(chunk)) for chunk, node in self._chunks.take_parked()]
+
+    def _wait(self, chunk: BuildChunk) -> int:
+        return min(max(self._patience - chunk.waited, _SHORTEST_WAIT), _LONGEST_WAIT)
+
+    def take_reachable(self) -> list[str]:
+        """Nodes that can be asked for records, since the last call, for the first time or again."""
+        return self._nodes.take_reachable()
+
+    def away(self) -> dict[str, AwayNode]:
+        """Nodes that cannot be asked for records now."""
+        return self._nodes.away()
+
     def reported(self, chunk: ChunkId) -> None:
         """The control plane knows that this chunk is built: its marker may go, with the next round."""
         self._reported.append(chunk)
@@ -170,7 +211,7 @@ class Builder:
         self._chunks.drop()
 
     def _ready(self) -> list[ReadyFetch]:
-        ready: list[ReadyFetch] = []
+        ready = self._given_up()
         weight, patience = 0, _PATIENCE if self.is_busy else 0.0
         self._reading.gather(ROUND_PAGES, _GATHER)
         while len(ready) < ROUND_PAGES and weight < self._round_weight:
@@ -181,6 +222,17 @@ class Builder:
             weight += weight_of(fetch.read)
             patience = 0.0
         return ready
+
+    def _given_up(self) -> list[ReadyFetch]:
+        """Fetches whose records could not be reached for too long, as failed; the others that cannot be are parked."""
+        given_up: list[ReadyFetch] = []
+        for (ticket, link, _), node in self._nodes.take_unreachable():
+            if self._chunks.waited(ticket.chunk) >= self._patience:
+                log.warning("record was not to be had for too long url=%s node=%s", link.url, node)
+                given_up.append(ReadyFetch(ticket, link, failed(link.result, FetchError.ARCHIVE)))
+            else:
+                self._chunks.park(ticket, node)
+        return given_up
 
     def _load_divided(self, ready: Sequence[ReadyFetch], scope: Scope, loaded: list[ReadyFetch]) -> BuiltRound:
         """Load all and add them to `loaded`; if that fails because of some of them, load the others without them."""
