@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from weft.config import Settings
     from weft.home import Home
     from weft.index.reading_lanes import FetchReading
+    from weft.index.record_nodes import RecordNodes
     from weft.index.service import IndexResources
     from weft.mgmt.api import Mgmt
     from weft.store.api import Store
@@ -37,14 +38,16 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     """Load crawled pages into the index, and choose what to crawl next."""
     from weft.clock import SystemClock
     from weft.dispatcher.force_due import force_due
-    from weft.index.fetch_reader_pool import fetch_reader_pool
+    from weft.index.crawl_reading import crawl_reading
     from weft.index.service import IndexService
     from weft.mgmt.open import open_mgmt
     from weft.roles.log_output import begin_logging
     from weft.roles.memory_return import return_memory
+    from weft.roles.run_token import with_run_token
     from weft.roles.stop import run_role
 
-    settings, home = invocation.load().settings, invocation.home_to_write()
+    home = invocation.home_to_write()
+    settings = with_run_token(invocation.load().settings, home.path)
     begin_logging()
     return_memory()
     clock, archive = SystemClock(), home.path / settings.spider.warc_dir
@@ -52,9 +55,9 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
         closing(open_mgmt(settings, home)) as mgmt,
         invocation.writer() as store,
         upkeep(settings, home),
-        fetch_reader_pool(settings, rules_of(settings), archive, workers) as reading,
+        crawl_reading(settings, rules_of(settings), archive, workers) as (reading, nodes),
     ):
-        resources = make_resources(settings, mgmt, store, reading, clock, home.path)
+        resources = make_resources(settings, mgmt, store, reading, clock, home.path, nodes)
         if again is not None:
             due_before = clock.now() - int(again * 1000)
             force_due(store, resources.dispatcher.low_water, fetched_before=due_before, now=clock.now())
@@ -72,7 +75,13 @@ def upkeep(settings: Settings, home: Home) -> AbstractContextManager[object]:
 
 
 def make_resources(
-    settings: Settings, mgmt: Mgmt, store: Store, reading: FetchReading, clock: Clock, home: Path
+    settings: Settings,
+    mgmt: Mgmt,
+    store: Store,
+    reading: FetchReading,
+    clock: Clock,
+    home: Path,
+    nodes: RecordNodes | None = None,
 ) -> IndexResources:
     from functools import partial
 
@@ -81,6 +90,7 @@ def make_resources(
     from weft.dispatcher.dispatcher import Dispatcher
     from weft.index.builder import Builder
     from weft.index.handlers import load_handlers
+    from weft.index.parking import Parking
     from weft.index.service import IndexResources
     from weft.linkindex.pipeline import LinkIndex
     from weft.mgmt.values import NodeType
@@ -89,10 +99,11 @@ def make_resources(
     from weft.roles.status_file import write_status
 
     control, index = ControlPlane(mgmt), LinkIndex(store, settings.index)
+    parking = Parking(nodes, settings.index.archive_patience)
     return IndexResources(
         control=control,
         keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, f"index@{home.resolve()}", settings.mgmt),
-        builder=Builder(store, index, reading, settings.dispatcher, clock, load_handlers()),
+        builder=Builder(store, index, reading, settings.dispatcher, clock, load_handlers(), parking=parking),
         dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock, fetch_conditions(settings)),
         settings=settings.dispatcher,
         clock=MonotonicClock(),

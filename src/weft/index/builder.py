@@ -25,9 +25,9 @@ from weft.index import chunk_markers
 from weft.index.fetch_reader import ReadFetch, failed
 from weft.index.handlers import HandledPage, PageHandlers
 from weft.index.open_chunks import LinkTicket, OpenChunks
+from weft.index.parking import Parking, WaitingChunk
 from weft.index.read_ahead import ReadAhead
 from weft.index.reading_lanes import AskedFetch, FetchReading, ReadyFetch
-from weft.index.record_nodes import AwayNode, NoOtherNodes, RecordNodes
 from weft.index.round_weight import ROUND_WEIGHT, weight_of
 from weft.linkindex.cells import Cells
 from weft.linkindex.loaded import LoadedPage, load_seen_again
@@ -51,21 +51,6 @@ _PATIENCE: Final = 0.1
 _GATHER: Final = 0.5
 """Seconds that a round waits for more pages while more are being read. A round costs as much as some twenty pages,
 so that loading each as it comes would double the work."""
-
-ARCHIVE_PATIENCE: Final = 3600.0
-"""Seconds that a record is waited for while its node is away."""
-_SHORTEST_WAIT: Final = 1_000
-_LONGEST_WAIT: Final = 300_000
-"""Milliseconds until a chunk that waits for a node is tried again: it may be one that nobody asks for otherwise."""
-
-
-class GivenBack(NamedTuple):
-    """A chunk that waits for a node."""
-
-    chunk: BuildChunk
-    node: str
-    wait: int
-    """Milliseconds until it is to be tried again, if the node is not back before."""
 
 
 class BuiltRound(NamedTuple):
@@ -112,13 +97,12 @@ class Builder:
         clock: Clock,
         handlers: PageHandlers,
         round_weight: int = ROUND_WEIGHT,
-        nodes: RecordNodes | None = None,
-        patience: float = ARCHIVE_PATIENCE,
+        parking: Parking | None = None,
     ) -> None:
         self._store, self._index, self._reading = store, index, reading
         self._settings, self._clock = settings, clock
         self._handlers, self._round_weight = handlers, round_weight
-        self._nodes, self._patience = nodes or NoOtherNodes(), int(patience * 1000)
+        self.parking = parking or Parking()
         self.discovery = Discovery(settings)
         self._chunks = OpenChunks()
         self._ahead = ReadAhead()
@@ -181,25 +165,14 @@ class Builder:
         """The chunks that are loaded as a whole since the last call."""
         return self._chunks.take_loaded()
 
-    def take_parked(self) -> list[GivenBack]:
+    def take_waiting(self) -> list[WaitingChunk]:
         """The chunks that wait for nothing but nodes that are away: they are not in hand any more.
 
         What is loaded of them stays loaded. Links whose nodes are back meanwhile are read.
         """
-        back = self._chunks.unpark(self._nodes.away())
+        back = self.parking.unpark(self._chunks)
         self._read([(ticket, self._chunks.link(ticket)) for ticket in back])
-        return [GivenBack(chunk, node, self._wait(chunk)) for chunk, node in self._chunks.take_parked()]
-
-    def _wait(self, chunk: BuildChunk) -> int:
-        return min(max(self._patience - chunk.waited, _SHORTEST_WAIT), _LONGEST_WAIT)
-
-    def take_reachable(self) -> list[str]:
-        """Nodes that can be asked for records, since the last call, for the first time or again."""
-        return self._nodes.take_reachable()
-
-    def away(self) -> dict[str, AwayNode]:
-        """Nodes that cannot be asked for records now."""
-        return self._nodes.away()
+        return self.parking.take(self._chunks)
 
     def reported(self, chunk: ChunkId) -> None:
         """The control plane knows that this chunk is built: its marker may go, with the next round."""
@@ -211,7 +184,7 @@ class Builder:
         self._chunks.drop()
 
     def _ready(self) -> list[ReadyFetch]:
-        ready = self._given_up()
+        ready = self.parking.park(self._chunks)
         weight, patience = 0, _PATIENCE if self.is_busy else 0.0
         self._reading.gather(ROUND_PAGES, _GATHER)
         while len(ready) < ROUND_PAGES and weight < self._round_weight:
@@ -222,17 +195,6 @@ class Builder:
             weight += weight_of(fetch.read)
             patience = 0.0
         return ready
-
-    def _given_up(self) -> list[ReadyFetch]:
-        """Fetches whose records could not be reached for too long, as failed; the others that cannot be are parked."""
-        given_up: list[ReadyFetch] = []
-        for (ticket, link, _), node in self._nodes.take_unreachable():
-            if self._chunks.waited(ticket.chunk) >= self._patience:
-                log.warning("record was not to be had for too long url=%s node=%s", link.url, node)
-                given_up.append(ReadyFetch(ticket, link, failed(link.result, FetchError.ARCHIVE)))
-            else:
-                self._chunks.park(ticket, node)
-        return given_up
 
     def _load_divided(self, ready: Sequence[ReadyFetch], scope: Scope, loaded: list[ReadyFetch]) -> BuiltRound:
         """Load all and add them to `loaded`; if that fails because of some of them, load the others without them."""

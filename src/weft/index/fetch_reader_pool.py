@@ -16,6 +16,7 @@ import msgspec
 from weft.config import Settings
 from weft.index.fetch_reader import FetchReader, ReadFetch
 from weft.index.reading_lanes import AskedFetch, LaneMessages, ReadingLanes
+from weft.index.record_access import NodeSettings
 from weft.intake.workers.worker_pool import processors
 from weft.intake.workers.worker_process import WorkerCommand
 from weft.mgmt.values import BuildLink
@@ -35,11 +36,14 @@ class ReaderSettings(msgspec.Struct, frozen=True):
     """The process to die with."""
     seconds: float
     """Processor time for one page."""
+    nodes: NodeSettings | None = None
+    """How to ask other nodes for records; None: all lie here."""
 
     @classmethod
     def from_settings(cls, settings: Settings, rules: UrlRules, archive: Path) -> ReaderSettings:
         reading = ReadingSettings.from_settings(settings, rules)
-        return cls(reading, str(archive), os.getpid(), settings.limits.parse_seconds)
+        nodes = NodeSettings.from_settings(settings)
+        return cls(reading, str(archive), os.getpid(), settings.limits.parse_seconds, nodes)
 
     def reader(self) -> FetchReader:
         return FetchReader(self.reading, Path(self.archive))

@@ -225,14 +225,14 @@ class IndexService:
     async def _give_back(self, lease: Lease) -> None:
         """Let chunks wait whose records lie on nodes that are away; what is loaded of them stays loaded."""
         mgmt = self._control.mgmt
-        for chunk, node, wait in await self._thread.do(self._builder.take_parked):
+        for chunk, node, wait in await self._thread.do(self._builder.take_waiting):
             wait_for_it = partial(mgmt.wait_for_records, lease, chunk.id, chunk.attempt, node, wait)
             if await self._control.call_or_log("wait_for_records", wait_for_it) is None:
                 self._may_hold_more = True
 
     async def _tell_reachable(self, lease: Lease) -> None:
         """Chunks that wait for a node that is back are offered at once; a call that fails is made again later."""
-        self._reachable |= dict.fromkeys(self._builder.take_reachable())
+        self._reachable |= dict.fromkeys(self._builder.parking.take_reachable())
         for node in list(self._reachable):
             await self._control.call_or_log("records_back", partial(self._control.mgmt.records_back, lease, node))
             del self._reachable[node]
@@ -264,6 +264,7 @@ class IndexService:
 
     def _facts(self) -> dict[str, Any]:
         facts = {**self.tally.facts(self._clock.now()), "outstanding": self._outstanding, "retrying": self._retrying}
-        away = {node: {"seconds": round(at.seconds), "reason": at.reason} for node, at in self._builder.away().items()}
+        nodes = self._builder.parking.away()
+        away = {node: {"seconds": round(at.seconds), "reason": at.reason} for node, at in nodes.items()}
         is_idle = self.is_idle and self._may_work.is_set()
         return {**facts, "idle": is_idle, "refused": self._refused, "away": away}
