@@ -59,7 +59,7 @@ class LocalReading:
         if not self.given:
             return None
         asked = self.given.popleft()
-        return ReadyFetch(*asked, self._reader.read(asked.link))
+        return ReadyFetch(asked.ticket, asked.link, self._reader.read(asked.link, asked.members))
 
     def drop(self) -> None:
         self.given.clear()

@@ -77,7 +77,7 @@ class CrawlProgress:
         if facts is None or self.counts is None or not facts.get("idle"):
             return False
         if facts.get("retrying") or any(
-            self.counts.chunks.get(task, 0) for task in ("crawling", "crawled", "building")
+            self.counts.chunks.get(task, 0) for task in ("crawling", "crawled", "building", "waiting")
         ):
             return False
         return not self.waiting or self.waiting == self.left_behind().links

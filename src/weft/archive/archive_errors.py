@@ -27,3 +27,15 @@ class ArchiveUnwritable(ArchiveError):  # noqa: N818
 
 class RecordUnreadable(ArchiveError):  # noqa: N818
     """There is no whole record at this position."""
+
+
+class NodeUnreachable(ArchiveError):  # noqa: N818
+    """The node that holds a record cannot be asked for it now: that says nothing about the record."""
+
+    def __init__(self, node: str, reason: str) -> None:
+        super().__init__(node, reason)
+        self.node, self.reason = node, reason
+
+
+class ConnectionBroken(NodeUnreachable):
+    """The node closed the connection: it may answer on a new one."""

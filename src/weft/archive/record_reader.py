@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +20,8 @@ from weft.archive.warc_records import REFERS_TO
 from weft.model.original import Original
 
 LARGEST_MEMBER: Final = 1 << 30
+_BEGINNING: Final = 64 << 10
+"""Bytes, packed and unpacked, that the header of a record lies in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +50,35 @@ class ArchivedResponse:
         return decode(self.body, self.head.content_encoding, limits)
 
 
+Packed = bytes | bytearray
+"""A record as it lies in its file: a gzip member."""
+ReadMember = Callable[[RecordPosition], Packed]
+"""Gives a packed record, wherever it lies; raises RecordUnreadable or NodeUnreachable."""
+
+
 def read_record(directory: Path, position: RecordPosition) -> ArchivedResponse:
     """The response at a position that a result names; raises RecordUnreadable."""
-    return response_of(directory, parse_record(read_member_bytes(directory, position), position))
+    return response_at(position, partial(read_member_bytes, directory))
 
 
-def response_of(directory: Path, record: WarcRecord) -> ArchivedResponse:
-    """The response that a record holds, with the payload that it may refer to; raises RecordUnreadable."""
+def response_at(position: RecordPosition, read: ReadMember) -> ArchivedResponse:
+    """The response at a position; raises RecordUnreadable, and what `read` raises."""
+    return response_of(parse_record(read(position), position), read)
+
+
+def response_of(record: WarcRecord, read: ReadMember) -> ArchivedResponse:
+    """The response that a record holds, with the payload that it may refer to; raises as `response_at` does."""
     if record.refers_to is None:
         return record.response()
-    earlier = parse_record(read_member_bytes(directory, record.refers_to), record.refers_to)
-    return record.response(earlier)
+    return record.response(parse_record(read(record.refers_to), record.refers_to))
+
+
+def is_here(directory: Path, name: str) -> bool:
+    """Whether the file lies in this archive. A name that is none of our files lies nowhere else either."""
+    try:
+        return file_path(directory, name).exists()
+    except RecordUnreadable:
+        return True
 
 
 def read_member_bytes(directory: Path, position: RecordPosition) -> bytes:
@@ -112,7 +134,7 @@ class WarcRecord:
         return Original(record, url, date, self.fields.get("warc-payload-digest", "").removeprefix("sha1:"))
 
 
-def parse_record(member: bytes, position: RecordPosition) -> WarcRecord:
+def parse_record(member: Packed, position: RecordPosition) -> WarcRecord:
     """Unpack a response or revisit record; raises RecordUnreadable."""
     try:
         record = isal_zlib.decompress(member, 31)
@@ -122,8 +144,23 @@ def parse_record(member: bytes, position: RecordPosition) -> WarcRecord:
     fields = dict(parse_head(warc_head).fields)
     if not record.startswith(b"WARC/1.") or fields.get("warc-type") not in ("response", "revisit"):
         raise RecordUnreadable(position.file, f"the record at {position.offset} holds no response")
-    http_head, body = split_head(rest[: int(fields.get("content-length", 0))])
-    return WarcRecord(fields, parse_head(http_head), body, _refers_to(fields))
+    try:
+        http_head, body = split_head(rest[: int(fields.get("content-length", 0))])
+        return WarcRecord(fields, parse_head(http_head), body, _refers_to(fields))
+    except (KeyError, ValueError) as error:
+        raise RecordUnreadable(position.file, f"the record at {position.offset} has a bad field: {error}") from error
+
+
+def earlier_record(member: Packed) -> RecordPosition | None:
+    """Which record this one repeats, by its beginning: the rest may unpack to anything, and stays packed.
+
+    None as well if the beginning is damaged: whoever unpacks the record finds out.
+    """
+    try:
+        beginning = isal_zlib.decompressobj(31).decompress(memoryview(member)[:_BEGINNING], _BEGINNING)
+        return _refers_to(dict(parse_head(split_head(beginning)[0]).fields))
+    except (GzipError, KeyError, ValueError):
+        return None
 
 
 def _refers_to(fields: dict[str, str]) -> RecordPosition | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from weft.config import Settings
     from weft.home import Home
     from weft.index.reading_lanes import FetchReading
+    from weft.index.record_nodes import RecordNodes
     from weft.index.service import IndexResources
     from weft.mgmt.api import Mgmt
     from weft.mgmt.values import StoreOwner
@@ -38,7 +39,7 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     """Load crawled pages into the index, and choose what to crawl next."""
     from weft.clock import SystemClock
     from weft.dispatcher.force_due import force_due
-    from weft.index.fetch_reader_pool import fetch_reader_pool
+    from weft.index.crawl_reading import crawl_reading
     from weft.index.service import IndexService
     from weft.mgmt.open import open_mgmt
     from weft.roles.identity import require_identity
@@ -56,11 +57,11 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
         closing(open_mgmt(settings, home)) as mgmt,
         invocation.writer() as store,
         upkeep(settings, home),
-        fetch_reader_pool(settings, rules_of(settings), archive, workers) as reading,
+        crawl_reading(settings, rules_of(settings), archive, workers) as (reading, nodes),
     ):
         require_identity(mgmt, settings)
         require_this_store(mgmt, settings, home)
-        resources = make_resources(settings, mgmt, store, reading, clock, home.path)
+        resources = make_resources(settings, mgmt, store, reading, clock, home.path, nodes)
         if again is not None:
             due_before = clock.now() - int(again * 1000)
             force_due(store, resources.dispatcher.low_water, fetched_before=due_before, now=clock.now())
@@ -92,7 +93,13 @@ def upkeep(settings: Settings, home: Home) -> AbstractContextManager[object]:
 
 
 def make_resources(
-    settings: Settings, mgmt: Mgmt, store: Store, reading: FetchReading, clock: Clock, home: Path
+    settings: Settings,
+    mgmt: Mgmt,
+    store: Store,
+    reading: FetchReading,
+    clock: Clock,
+    home: Path,
+    nodes: RecordNodes | None = None,
 ) -> IndexResources:
     from functools import partial
 
@@ -102,6 +109,7 @@ def make_resources(
     from weft.dispatcher.dispatcher import Dispatcher
     from weft.index.builder import Builder
     from weft.index.handlers import load_handlers
+    from weft.index.parking import Parking
     from weft.index.service import IndexResources
     from weft.linkindex.pipeline import LinkIndex
     from weft.mgmt.values import NodeType
@@ -111,12 +119,13 @@ def make_resources(
     from weft.roles.this_node import about_this_node, machine_name
 
     control, index = ControlPlane(mgmt), LinkIndex(store, settings.index)
+    parking = Parking(nodes, settings.index.archive_patience)
     address = f"index@{machine_name(settings)}:{home.resolve()}"
     about = about_this_node(settings, __version__, is_sole=True)
     return IndexResources(
         control=control,
         keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, address, settings.mgmt, about=about),
-        builder=Builder(store, index, reading, settings.dispatcher, clock, load_handlers()),
+        builder=Builder(store, index, reading, settings.dispatcher, clock, load_handlers(), parking=parking),
         dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock, fetch_conditions(settings)),
         settings=settings.dispatcher,
         clock=MonotonicClock(),

@@ -114,6 +114,13 @@ class IndexSettings:
     round_pages: int = key(
         1000, "Maximum pages loaded as one batch. Readers see a batch all at once.", Between(1, 100_000), "pages"
     )
+    archive_patience: float = key(
+        3600.0,
+        "How long a page waits for its WARC record while the spider that has it cannot be reached. Then it is fetched "
+        "again.",
+        Between(0, 30 * 86_400),
+        "seconds",
+    )
 
 
 @dataclass(frozen=True, slots=True)

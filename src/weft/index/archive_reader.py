@@ -14,14 +14,15 @@ from typing import Final
 
 import msgspec
 
-from weft.archive.archive_errors import RecordUnreadable
+from weft.archive.archive_errors import NodeUnreachable, RecordUnreadable
 from weft.archive.body_decoding import BodyRefused
 from weft.archive.cdxj import RecordPosition
-from weft.archive.record_reader import WarcRecord, parse_record, read_member_bytes, response_of
+from weft.archive.record_reader import Packed, WarcRecord, is_here, parse_record, read_member_bytes, response_of
+from weft.archive.remote_reader import RemoteRecords
 from weft.config import Settings
 from weft.index.fetch_reader_pool import ReaderSettings, encode
 from weft.intake.skip_reasons import Refused
-from weft.intake.workers.worker_pool import WorkerMessages, WorkerPool, processors
+from weft.intake.workers.worker_pool import PATIENCE, WorkerMessages, WorkerPool, processors
 from weft.intake.workers.worker_process import WorkerCommand
 from weft.mgmt.values import WarcPosition
 from weft.model.url import PageUrl, UrlRefused, UrlRules
@@ -32,6 +33,10 @@ from weft.reading.settings import CRAWL
 _GROUP: Final = 50
 _AHEAD: Final = 4
 """Groups per worker that may be in progress."""
+_QUICK: Final = (3.0, 10.0)
+"""Seconds to connect, and for an answer: how long a worker waits for a node that may be away. Then it leaves out what lies there, for a minute."""
+_PATIENCE: Final = 600.0
+"""Seconds that a worker may be silent: its group may lie on many nodes that are away."""
 
 
 class ArchivedFetch(msgspec.Struct, frozen=True, array_like=True):
@@ -50,6 +55,8 @@ class ExpectedPage(msgspec.Struct, frozen=True, array_like=True):
     cur: bytes = b""
     doc: bytes = b""
     problem: str = ""
+    unreachable: str = ""
+    """The node that has the record and cannot be asked; then `problem` says why."""
 
 
 class ArchiveTask(msgspec.Struct, frozen=True, array_like=True):
@@ -85,15 +92,23 @@ class ArchiveReader:
     def __init__(self, settings: ReaderSettings) -> None:
         self._reader = HttpReader(settings.reading, CRAWL)
         self._archive = Path(settings.archive)
+        self._nodes = RemoteRecords(settings.nodes.access(*_QUICK)) if settings.nodes else None
 
     def read(self, fetch: ArchivedFetch) -> ExpectedPage:
         at = fetch.position
         position = RecordPosition(at.file, at.offset, at.length)
         try:
-            record = parse_record(read_member_bytes(self._archive, position), position)
+            record = parse_record(self._member(at.node, position), position)
             return self._expected(fetch, record)
         except RecordUnreadable as error:
             return ExpectedPage(problem=error.problem)
+        except NodeUnreachable as error:
+            return ExpectedPage(problem=error.reason, unreachable=error.node)
+
+    def _member(self, node: str, position: RecordPosition) -> Packed:
+        if self._nodes is None or is_here(self._archive, position.file):
+            return read_member_bytes(self._archive, position)
+        return self._nodes.member(node, position)
 
     def _expected(self, fetch: ArchivedFetch, record: WarcRecord) -> ExpectedPage:
         url, head = record.fields.get("warc-target-uri", ""), record.head
@@ -103,7 +118,8 @@ class ArchiveReader:
             return ExpectedPage(problem=str(refused))
         if page.uri.encode() != fetch.uri:
             return ExpectedPage(problem=f"it is of {url}")
-        response = PageResponse(page, fetch.decided, head.status, location_in(head), partial(self._body, page, record))
+        open_payload = partial(self._body, page, record, fetch.position.node)
+        response = PageResponse(page, fetch.decided, head.status, location_in(head), open_payload)
         try:
             loaded = self._reader.read(response).page
         except BodyRefused as refused:
@@ -111,9 +127,9 @@ class ArchiveReader:
         # Only fetches that decided about their page are read again: without content, there should be no page.
         return ExpectedPage(loaded.cur, loaded.doc) if loaded else ExpectedPage()
 
-    def _body(self, page: PageUrl, record: WarcRecord) -> Body:
-        content_type = record.head.content_type
-        return own_body(self._reader.settings, page.url, content_type, response_of(self._archive, record))
+    def _body(self, page: PageUrl, record: WarcRecord, node: str) -> Body:
+        response = response_of(record, partial(self._member, node))
+        return own_body(self._reader.settings, page.url, record.head.content_type, response)
 
 
 ReadAgain = Callable[[Iterable[ArchivedFetch]], Iterator[tuple[ArchivedFetch, ExpectedPage]]]
@@ -127,7 +143,7 @@ def archive_reader_pool(
     count = workers or processors()
     first = ReaderSettings.from_settings(settings, rules, archive)
     command = WorkerCommand("weft.index.archive_reader_process", encode(first), settings.limits.parse_seconds)
-    with WorkerPool(count, command, _MESSAGES) as started:
+    with WorkerPool(count, command, _MESSAGES, _PATIENCE if first.nodes else PATIENCE) as started:
 
         def read_again(fetches: Iterable[ArchivedFetch]) -> Iterator[tuple[ArchivedFetch, ExpectedPage]]:
             pending = ((group, started.give(group)) for group in _grouped(fetches))

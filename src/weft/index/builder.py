@@ -24,7 +24,8 @@ from weft.errors import BatchRefused, StoreError
 from weft.index import chunk_markers
 from weft.index.fetch_reader import ReadFetch, failed
 from weft.index.handlers import HandledPage, PageHandlers
-from weft.index.open_chunks import OpenChunks
+from weft.index.open_chunks import LinkTicket, OpenChunks
+from weft.index.parking import Parking, WaitingChunk
 from weft.index.read_ahead import ReadAhead
 from weft.index.reading_lanes import AskedFetch, FetchReading, ReadyFetch
 from weft.index.round_weight import ROUND_WEIGHT, weight_of
@@ -96,10 +97,12 @@ class Builder:
         clock: Clock,
         handlers: PageHandlers,
         round_weight: int = ROUND_WEIGHT,
+        parking: Parking | None = None,
     ) -> None:
         self._store, self._index, self._reading = store, index, reading
         self._settings, self._clock = settings, clock
         self._handlers, self._round_weight = handlers, round_weight
+        self.parking = parking or Parking()
         self.discovery = Discovery(settings)
         self._chunks = OpenChunks()
         self._ahead = ReadAhead()
@@ -128,9 +131,11 @@ class Builder:
         """Take chunks in hand and have those of their fetches read that are not loaded yet."""
         markers = chunk_markers.read_markers(self._store, [chunk.id for chunk in chunks])
         for chunk, marker in zip(chunks, markers, strict=True):
-            missing = self._chunks.add(chunk, marker)
-            links = self._timed([link for _, link in missing])
-            self._reading.give(AskedFetch(ticket, link) for (ticket, _), link in zip(missing, links, strict=True))
+            self._read(self._chunks.add(chunk, marker))
+
+    def _read(self, missing: Sequence[tuple[LinkTicket, BuildLink]]) -> None:
+        links = self._timed([link for _, link in missing])
+        self._reading.give(AskedFetch(ticket, link) for (ticket, _), link in zip(missing, links, strict=True))
 
     def _timed(self, links: list[BuildLink]) -> list[BuildLink]:
         """With the moments that their fetches count as ended at."""
@@ -160,6 +165,15 @@ class Builder:
         """The chunks that are loaded as a whole since the last call."""
         return self._chunks.take_loaded()
 
+    def take_waiting(self) -> list[WaitingChunk]:
+        """The chunks that wait for nothing but nodes that are away: they are not in hand any more.
+
+        What is loaded of them stays loaded. Links whose nodes are back meanwhile are read.
+        """
+        back = self.parking.unpark(self._chunks)
+        self._read([(ticket, self._chunks.link(ticket)) for ticket in back])
+        return self.parking.take(self._chunks)
+
     def reported(self, chunk: ChunkId) -> None:
         """The control plane knows that this chunk is built: its marker may go, with the next round."""
         self._reported.append(chunk)
@@ -170,7 +184,7 @@ class Builder:
         self._chunks.drop()
 
     def _ready(self) -> list[ReadyFetch]:
-        ready: list[ReadyFetch] = []
+        ready = self.parking.park(self._chunks)
         weight, patience = 0, _PATIENCE if self.is_busy else 0.0
         self._reading.gather(ROUND_PAGES, _GATHER)
         while len(ready) < ROUND_PAGES and weight < self._round_weight:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ import msgspec
 from weft.archive.archive_errors import RecordUnreadable
 from weft.archive.body_decoding import BodyRefused
 from weft.archive.cdxj import RecordPosition
-from weft.archive.record_reader import ArchivedResponse, read_record
+from weft.archive.record_reader import ArchivedResponse, Packed, read_member_bytes, response_at
 from weft.dispatcher.fetch_results import Fetched, FetchKind
 from weft.dispatcher.lastmods import Lastmod
 from weft.linkindex.loaded import LoadedPage
@@ -21,7 +22,7 @@ from weft.model.original import Original
 from weft.model.url import PageUrl
 from weft.reading.following import FoundUrl
 from weft.reading.http_reader import HttpReader, PageResponse, Reading
-from weft.reading.outcomes import PageOutcome
+from weft.reading.outcomes import PageOutcome, is_success
 from weft.reading.response_body import Body, own_body
 from weft.reading.settings import CRAWL, ReadingSettings
 
@@ -60,12 +61,13 @@ class FetchReader:
         self._reader = HttpReader(settings, CRAWL)
         self._archive = archive
 
-    def read(self, link: BuildLink) -> ReadFetch:
+    def read(self, link: BuildLink, members: Sequence[Packed] = ()) -> ReadFetch:
+        """`members`: its record and the one that this repeats, if they do not lie in the archive here."""
         result = link.result
         page = self._reader.rules.identify(link.url)
         if result.error or not result.position:
             return failed(result, result.error or FetchError.LOST)
-        opened = _Opened(self._archive, result.position)
+        opened = _Opened(self._archive, result.position, members)
         open_payload = partial(self._body, page, result.content_type, opened)
         try:
             reading = self._reader.read(PageResponse(page, result.ended, result.status, result.location, open_payload))
@@ -82,14 +84,34 @@ class FetchReader:
 class _Opened:
     """The record of a fetch, if it is read: only responses with content are."""
 
-    def __init__(self, archive: Path, at: WarcPosition) -> None:
-        self._archive, self._at = archive, RecordPosition(at.file, at.offset, at.length)
+    def __init__(self, archive: Path, at: WarcPosition, members: Sequence[Packed]) -> None:
+        self._at = RecordPosition(at.file, at.offset, at.length)
+        self._read = _Given(members).member if members else partial(read_member_bytes, archive)
         self.original: Original | None = None
 
     def read(self) -> ArchivedResponse:
-        response = read_record(self._archive, self._at)
+        response = response_at(self._at, self._read)
         self.original = response.original
         return response
+
+
+class _Given:
+    """Members that came with the fetch, in the order in which they are asked for."""
+
+    def __init__(self, members: Sequence[Packed]) -> None:
+        self._left = iter(members)
+
+    def member(self, position: RecordPosition) -> Packed:
+        member = next(self._left, None)
+        if member is None or len(member) != position.length:
+            raise RecordUnreadable(position.file, f"the record at {position.offset} did not come")
+        return member
+
+
+def needs_record(link: BuildLink) -> bool:
+    """Whether reading this fetch takes its record: only content is read from it."""
+    result = link.result
+    return not result.error and result.position is not None and is_success(result.status)
 
 
 def failed(result: Result, error: str) -> ReadFetch:

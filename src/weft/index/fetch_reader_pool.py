@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,8 @@ import msgspec
 
 from weft.config import Settings
 from weft.index.fetch_reader import FetchReader, ReadFetch
-from weft.index.reading_lanes import LaneMessages, ReadingLanes
+from weft.index.reading_lanes import AskedFetch, LaneMessages, ReadingLanes
+from weft.index.record_access import NodeSettings
 from weft.intake.workers.worker_pool import processors
 from weft.intake.workers.worker_process import WorkerCommand
 from weft.mgmt.values import BuildLink
@@ -35,11 +36,14 @@ class ReaderSettings(msgspec.Struct, frozen=True):
     """The process to die with."""
     seconds: float
     """Processor time for one page."""
+    nodes: NodeSettings | None = None
+    """How to ask other nodes for records; None: all lie here."""
 
     @classmethod
     def from_settings(cls, settings: Settings, rules: UrlRules, archive: Path) -> ReaderSettings:
         reading = ReadingSettings.from_settings(settings, rules)
-        return cls(reading, str(archive), os.getpid(), settings.limits.parse_seconds)
+        nodes = NodeSettings.from_settings(settings)
+        return cls(reading, str(archive), os.getpid(), settings.limits.parse_seconds, nodes)
 
     def reader(self) -> FetchReader:
         return FetchReader(self.reading, Path(self.archive))
@@ -50,10 +54,23 @@ class ReaderSettings(msgspec.Struct, frozen=True):
         return WorkerCommand("weft.index.fetch_reader_process", encode(bounded), bounded.seconds)
 
 
+class FetchQuestion(msgspec.Struct, frozen=True, array_like=True):
+    """A fetch to read, with its record and the one that this repeats if they came from another node."""
+
+    link: BuildLink
+    members: list[bytes]
+
+
 encode: Final = msgspec.msgpack.Encoder().encode
+
+
+def _encode_asked(fetches: Sequence[AskedFetch]) -> bytes:
+    return encode([(asked.link, asked.members) for asked in fetches])
+
+
 decode_settings: Final = msgspec.msgpack.Decoder(ReaderSettings).decode
-decode_fetches: Final = msgspec.msgpack.Decoder(list[BuildLink]).decode
-_MESSAGES: Final = LaneMessages(encode, msgspec.msgpack.Decoder(ReadFetch).decode)
+decode_fetches: Final = msgspec.msgpack.Decoder(list[FetchQuestion]).decode
+_MESSAGES: Final = LaneMessages(_encode_asked, msgspec.msgpack.Decoder(ReadFetch).decode)
 
 
 @contextmanager

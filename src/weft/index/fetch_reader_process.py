@@ -14,9 +14,9 @@ def begin(first: bytearray) -> tuple[WorkerLimits, Answering]:
 
     def answer(question: bytearray) -> Iterator[bytes]:
         """A frame for each fetch: whoever asked knows which one this process died of, and holds few at a time."""
-        for link in decode_fetches(question):
+        for asked in decode_fetches(question):
             set_alarm(settings.seconds)
-            read = encode(reader.read(link))
+            read = encode(reader.read(asked.link, asked.members))
             set_alarm(0)
             yield read
 

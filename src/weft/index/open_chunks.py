@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from weft.index import chunk_markers
@@ -17,6 +17,14 @@ class LinkTicket(NamedTuple):
     place: int
 
 
+class ParkedChunk(NamedTuple):
+    """A chunk of which everything is loaded but what lies on nodes that cannot be asked."""
+
+    chunk: BuildChunk
+    node: str
+    """One of them."""
+
+
 class OpenChunk:
     """A chunk and the set of its links that are loaded, as bits."""
 
@@ -25,10 +33,17 @@ class OpenChunk:
         self.links = sorted(chunk.links, key=lambda link: link.doc_id)
         self._all = (1 << len(self.links)) - 1
         self._loaded = self._all if marker == chunk_markers.ALL_IN else int.from_bytes(marker or b"", "little")
+        self.parked: dict[int, str] = {}
+        """The places of links whose records cannot be reached, and the nodes where they lie."""
 
     @property
     def is_loaded(self) -> bool:
         return self._loaded == self._all
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether everything that is not loaded is parked."""
+        return bool(self.parked) and self._with(self.parked) == self._all
 
     def missing(self) -> Iterator[tuple[LinkTicket, BuildLink]]:
         for place, link in enumerate(self.links):
@@ -78,12 +93,40 @@ class OpenChunks:
         for chunk, places in _by_chunk(tickets).items():
             self._open[chunk].add(places)
 
+    def waited(self, chunk: ChunkId) -> int:
+        """Milliseconds since this chunk first waited for records."""
+        return self._open[chunk].chunk.waited
+
+    def park(self, ticket: LinkTicket, node: str) -> None:
+        """The record of this link cannot be reached now."""
+        self._open[ticket.chunk].parked[ticket.place] = node
+
+    def unpark(self, away: Collection[str]) -> list[LinkTicket]:
+        """The parked links whose nodes are not away any more: they are to be read."""
+        found: list[LinkTicket] = []
+        for name, opened in self._open.items():
+            back = [place for place, node in opened.parked.items() if node not in away]
+            found += [LinkTicket(name, place) for place in back]
+            for place in back:
+                del opened.parked[place]
+        return found
+
+    def take_parked(self) -> list[ParkedChunk]:
+        """The chunks that wait for nothing but nodes that are away; they are not in hand any more."""
+        parked = [opened for opened in self._open.values() if opened.is_parked]
+        for opened in parked:
+            del self._open[opened.chunk.id]
+        return [ParkedChunk(opened.chunk, next(iter(opened.parked.values()))) for opened in parked]
+
     def take_loaded(self) -> list[BuildChunk]:
         """The chunks whose links are all loaded; they are not in hand any more."""
         whole = [opened.chunk for opened in self._open.values() if opened.is_loaded]
         for chunk in whole:
             del self._open[chunk.id]
         return whole
+
+    def link(self, ticket: LinkTicket) -> BuildLink:
+        return self._open[ticket.chunk].links[ticket.place]
 
     def drop(self) -> None:
         self._open = {}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, Self
 
+from weft.archive.record_reader import Packed
 from weft.errors import WeftError
 from weft.index.fetch_reader import ReadFetch, failed
 from weft.index.open_chunks import LinkTicket
@@ -28,6 +29,8 @@ AHEAD_BYTES: Final = 16 << 20
 """Encoded pages that may wait to be loaded. Then workers wait, each with one page in hand."""
 _GROUP: Final = 25
 """Fetches of one question: few enough that all workers are busy."""
+_GROUP_BYTES: Final = 1 << 20
+"""Bytes of members in one question, but for the last of them."""
 _CRASHES: Final = 2
 """In the slow lane, before the page is to blame: a process may have been killed from outside."""
 
@@ -43,6 +46,12 @@ class AskedFetch(NamedTuple):
 
     ticket: LinkTicket
     link: BuildLink
+    members: tuple[Packed, ...] = ()
+    """Its record, and the one that this may repeat, if they came from another node; else its worker reads them."""
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.members))
 
 
 class ReadyFetch(NamedTuple):
@@ -79,10 +88,31 @@ class FetchReading(Protocol):
         ...
 
 
+class FetchSupply(Protocol):
+    """What gives fetches to the lanes as it gets hold of their records."""
+
+    @property
+    def coming(self) -> int:
+        """Fetches that will be given soon. Called under the lock of the lanes."""
+        ...
+
+    def release(self, size: int) -> None:
+        """So many bytes of members are let go."""
+        ...
+
+
+class _NoSupply:
+    """Fetches are given by the builder alone."""
+
+    coming = 0
+
+    def release(self, size: int) -> None: ...
+
+
 class LaneMessages(NamedTuple):
     """How fetches and what was read from them are put into bytes."""
 
-    encode: Callable[[Sequence[BuildLink]], bytes]
+    encode: Callable[[Sequence[AskedFetch]], bytes]
     decode: Callable[[bytearray], ReadFetch]
 
 
@@ -118,6 +148,7 @@ class ReadingLanes:
         self._messages, self._ahead = messages, ahead
         self._ordinary, self._slow = _Lane("ordinary", quick, _GROUP), _Lane("slow", patient, 1)
         self._hosts = SlowHosts()
+        self.supply: FetchSupply = _NoSupply()
         self._ready: deque[_Fetch] = deque()
         self._held = 0
         """Bytes in `_ready`."""
@@ -170,6 +201,12 @@ class ReadingLanes:
                 lane.queue.append(_Fetch(asked))
             self._changed.notify_all()
 
+    def refuse(self, asked: AskedFetch, error: FetchError) -> None:
+        """It cannot be read: let it be taken as failed."""
+        with self._changed:
+            self._ready.append(_Fetch(asked, refused=error))
+            self._tell_if_enough()
+
     def gather(self, most: int, seconds: float) -> None:
         with self._changed:
             self._wanted = most
@@ -178,7 +215,7 @@ class ReadingLanes:
 
     def _is_enough(self) -> bool:
         ordinary = self._ordinary
-        is_reading = (ordinary.queue or ordinary.in_hand) and self._held < self._ahead
+        is_reading = (ordinary.queue or ordinary.in_hand or self.supply.coming) and self._held < self._ahead
         return len(self._ready) >= self._wanted or not is_reading or self._failure is not None
 
     def take(self, seconds: float) -> ReadyFetch | None:
@@ -200,13 +237,15 @@ class ReadingLanes:
         with self._changed:
             self._epoch += 1
             self._ready.clear()
+            dropped = [*self._ordinary.queue, *self._slow.queue]
             self._ordinary.queue.clear()
             self._slow.queue.clear()
             self._held = 0
             self._changed.notify_all()
+        self._let_go(dropped)
 
     def _decoded(self, fetch: _Fetch) -> ReadyFetch:
-        ticket, link = fetch.asked
+        ticket, link, _ = fetch.asked
         if fetch.data is None:
             return ReadyFetch(ticket, link, failed(link.result, fetch.refused or FetchError.CRASH))
         return ReadyFetch(ticket, link, self._messages.decode(fetch.data))
@@ -246,13 +285,15 @@ class ReadingLanes:
     def _group(self, lane: _Lane) -> list[_Fetch]:
         """The next fetches of a lane; those whose host was found to be slow since they came change lanes."""
         group: list[_Fetch] = []
-        while lane.queue and len(group) < lane.group:
+        size = 0
+        while lane.queue and len(group) < lane.group and size < _GROUP_BYTES:
             fetch = lane.queue.popleft()
             if lane is self._ordinary and web_host_of(fetch.asked.link.url) in self._hosts:
                 self._slow.queue.append(fetch)
                 self._changed.notify_all()
             else:
                 group.append(fetch)
+                size += fetch.asked.size
         return group
 
     def _start(self, lane: _Lane) -> WorkerProcess:
@@ -270,11 +311,12 @@ class ReadingLanes:
 
     def _read(self, lane: _Lane, child: WorkerProcess, epoch: int, group: list[_Fetch]) -> None:
         """Read a group; raises WorkerLost when its worker died, after everything in the group has found a place."""
-        question = self._messages.encode([fetch.asked.link for fetch in group])
+        question = self._messages.encode([fetch.asked for fetch in group])
         answered = 0
         try:
             for data in child.ask(question, PATIENCE + lane.command.seconds, len(group)):
                 group[answered].data = data
+                self._let_go([group[answered]])
                 answered += 1
                 self._put(epoch, group[answered - 1])
         except WorkerLost as lost:
@@ -303,17 +345,33 @@ class ReadingLanes:
         fetch.crashes += is_crash and lane is self._slow
         if lane is self._slow and not (is_crash and fetch.crashes < _CRASHES):
             fetch.refused = _DEATHS[refused.reason]
+            self._let_go([fetch])
             self._put(epoch, fetch)
             return
         with self._changed:
             if lane is self._ordinary and refused.reason is SkipReason.SLOW:
                 self._hosts.add(web_host_of(fetch.asked.link.url))
-            if epoch == self._epoch:
+            is_wanted = epoch == self._epoch
+            if is_wanted:
                 self._slow.queue.append(fetch)
                 self._changed.notify_all()
+        if not is_wanted:
+            self._let_go([fetch])
 
     def _give_back(self, lane: _Lane, epoch: int, fetches: list[_Fetch]) -> None:
         with self._changed:
-            if epoch == self._epoch:
+            is_wanted = epoch == self._epoch
+            if is_wanted:
                 lane.queue.extendleft(reversed(fetches))
                 self._changed.notify_all()
+        if not is_wanted:
+            self._let_go(fetches)
+
+    def _let_go(self, fetches: Sequence[_Fetch]) -> None:
+        """Forget their members. Not under the lock: the supply takes its own, under which it gives to us."""
+        size = sum(fetch.asked.size for fetch in fetches)
+        if not size:
+            return
+        for fetch in fetches:
+            fetch.asked = fetch.asked._replace(members=())
+        self.supply.release(size)

@@ -67,6 +67,8 @@ class IndexService:
         self._may_hold_more = False
         self._held_under: Lease | None = None
         """The lease under which the builder's chunks were taken."""
+        self._reachable: dict[str, None] = {}
+        """Nodes that can be asked for records again, of which the control plane has not heard."""
         self._scope = Scope([], self._settings)
         self._sites_at = 0
         self._outstanding = 0
@@ -149,11 +151,13 @@ class IndexService:
         """Whether there is anything to build, or was until now."""
         lease = self._keeper.lease
         try:
+            await self._tell_reachable(lease)
             await self._open(lease)
             was_busy = self._builder.is_busy
             if was_busy:
                 await self._load()
                 await self._report(lease)
+                await self._give_back(lease)
         except LeaseLost:
             await self._keeper.register_again(lease)
             return True
@@ -218,6 +222,21 @@ class IndexService:
                 self._builder.reported(chunk.id)
                 self.tally.chunks += 1
 
+    async def _give_back(self, lease: Lease) -> None:
+        """Let chunks wait whose records lie on nodes that are away; what is loaded of them stays loaded."""
+        mgmt = self._control.mgmt
+        for chunk, node, wait in await self._thread.do(self._builder.take_waiting):
+            wait_for_it = partial(mgmt.wait_for_records, lease, chunk.id, chunk.attempt, node, wait)
+            if await self._control.call_or_log("wait_for_records", wait_for_it) is None:
+                self._may_hold_more = True
+
+    async def _tell_reachable(self, lease: Lease) -> None:
+        """Chunks that wait for a node that is back are offered at once; a call that fails is made again later."""
+        self._reachable |= dict.fromkeys(self._builder.parking.take_reachable())
+        for node in list(self._reachable):
+            await self._control.call_or_log("records_back", partial(self._control.mgmt.records_back, lease, node))
+            del self._reachable[node]
+
     async def _dispatch(self) -> bool:
         # Without room too: what was left out may have to be looked at again.
         room = max(0, self._supply.links - self._outstanding)
@@ -245,4 +264,7 @@ class IndexService:
 
     def _facts(self) -> dict[str, Any]:
         facts = {**self.tally.facts(self._clock.now()), "outstanding": self._outstanding, "retrying": self._retrying}
-        return {**facts, "idle": self.is_idle and self._may_work.is_set(), "refused": self._refused}
+        nodes = self._builder.parking.away()
+        away = {node: {"seconds": round(at.seconds), "reason": at.reason} for node, at in nodes.items()}
+        is_idle = self.is_idle and self._may_work.is_set()
+        return {**facts, "idle": is_idle, "refused": self._refused, "away": away}

@@ -31,8 +31,18 @@ class ArchiveVerification:
     """Pages of the index that a record was compared with."""
     left_out: int = 0
     """Pages that no fetch decided: imported ones."""
+    unreachable: int = 0
+    """Records on nodes that could not be asked: whether the index is right about them is not known."""
+    nodes: dict[str, str] = field(default_factory=dict)
+    """Those nodes, and why each could not be asked."""
     differences: int = 0
     examples: list[str] = field(default_factory=list)
+    unreached_pages: int = 0
+    """Pages of the index whose records are unreachable."""
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.unreachable
 
     def differs(self, sentence: str) -> None:
         self.differences += 1
@@ -48,7 +58,7 @@ def verify_archive(reader: Reader, read_again: ReadAgain, progress: Progress | N
         _compare(reader, block, found)
         if progress and found.records % _TELL_EVERY < len(block):
             progress("records", found.records)
-    found.left_out = sum(1 for _ in current_pages(reader)) - found.pages
+    found.left_out = sum(1 for _ in current_pages(reader)) - found.pages - found.unreached_pages
     return found
 
 
@@ -71,6 +81,11 @@ def _compare(reader: Reader, block: Iterable[tuple[ArchivedFetch, ExpectedPage]]
         version = versions.get(fetch.uri)
         if version is not None and version.fetched > fetch.fetched:
             continue  # loaded or deleted from elsewhere since
+        if expected.unreachable:
+            found.unreachable += 1
+            found.unreached_pages += page is not None
+            found.nodes[expected.unreachable] = expected.problem
+            continue
         found.records += 1
         found.pages += page is not None
         _compare_one(fetch, expected, page.value if page else b"", _unpacked(doc.value) if doc else b"", found)

@@ -131,7 +131,18 @@ class FetchError(StrEnum):
 
     def wait(self, failures: int, retry_after: int = 0) -> int:
         """Milliseconds to wait after the `failures`-th failure in a row; never less than the server asked for."""
-        return max(retry_after, min(self.first_wait << min(failures - 1, 20), _LONGEST_WAIT))
+        if self.retries_at_once:
+            failures -= 1
+        wait = self.first_wait << min(failures - 1, 20) if failures else 0
+        return max(retry_after, min(wait, _LONGEST_WAIT))
+
+    @property
+    def retries_at_once(self) -> bool:
+        """Whether the first failure in a row waits for nothing: the page was there, and we have lost it.
+
+        Only the first: an archive that loses everything must not have pages fetched without end.
+        """
+        return self is FetchError.ARCHIVE
 
     @property
     def is_temporary(self) -> bool:

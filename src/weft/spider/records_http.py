@@ -11,13 +11,12 @@ from urllib.parse import parse_qs
 
 from weft.archive.archive_errors import RecordUnreadable
 from weft.archive.cdxj import RecordPosition
+from weft.archive.record_connection import LARGEST
 from weft.archive.record_reader import read_member_bytes
 from weft.roles.connection_limit import ConnectionLimit, Patience
 from weft.roles.listener import is_loopback
 
 BEGINNING: Final = b"GET /"
-LARGEST: Final = 64 << 20
-"""Bytes of one record that are sent."""
 _LONGEST_HEAD: Final = 8192
 _MOST_AHEAD: Final = 256 << 10
 """Bytes of requests that may come before the first of them is answered."""
@@ -80,7 +79,8 @@ class RecordsProtocol(asyncio.Protocol):
                 self._buffer = bytearray(rest)
                 status, body = await self._answer(head.decode("latin-1"))
                 self._send(status, body)
-                if status != 200:
+                # Whoever may ask goes on with his next record: more requests may be under way.
+                if status not in (200, 404):
                     self._close()
         except TimeoutError:
             self.turn_away("does not read its records")
