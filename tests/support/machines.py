@@ -267,11 +267,7 @@ def _furnish(machine: Machine, web: Served, common: Mapping[str, object]) -> Non
         "spider.address": machine.records.address,
         "urlserver.listen": machine.urlserver,
     }
-    from weft.config import KEYS  # TEMP
-    if "mgmt.machine" not in KEYS:  # TEMP
-        own.pop("mgmt.machine")  # TEMP
-    if "index.archive_patience" not in KEYS:  # TEMP
-        own["spider.warc_dir"] = str(machine.home.parent / "warc")  # TEMP
+
     machine.home.mkdir(mode=0o700, parents=True)
     (machine.home / "weft.toml").write_text(settings_file(web.settings_text(), {**common, **own}))
 
