@@ -30,47 +30,38 @@ def short_path() -> Iterator[Path]:
         yield Path(directory)
 
 
-def restart_often(place: Path, server: Server, restarts: int) -> None:
-    with crawling_machines(place, server, **SLOW) as machines:
-        machines.start_all()
-        in_flight = 0
-        for number in range(restarts):
-            wait_for_share(machines, 0.9 * (number + 1) / (restarts + 1))
-            server.control("restart", "-m", "immediate" if number % 2 else "fast")
-            assert not machines.dead(), machines.logs()
-            in_flight += machines.in_flight()
-        machines.wait_for_the_end()
-        # Nothing that a spider has fetched is forgotten, but a lease may end meanwhile.
-        check_all(machines, refetches=in_flight)
-
-
-def test_a_crawl_outlives_four_restarts_of_postgresql(tmp_path: Path, own_postgres: Server) -> None:
-    restart_often(tmp_path, own_postgres, restarts=4)
-
-
-@pytest.mark.long
-def test_a_crawl_outlives_twenty_restarts_of_postgresql(tmp_path: Path, own_postgres: Server) -> None:
-    restart_often(tmp_path, own_postgres, restarts=20)
-
-
-def cut_commits(place: Path, server: Server, short_path: Path, cuts: int) -> None:
+def break_often(place: Path, server: Server, short_path: Path, restarts: int, cuts: int) -> None:
+    """Between two restarts some COMMITs are cut off, of whichever process comes first."""
     dice = random.Random(cuts)
     with crawling_machines(place, server, **SLOW) as machines:
         proxy = BreakingProxy(machines.url, short_path)
         machines.start(*ROLES, WEFT_MGMT_URL=proxy.url)
-        for number in range(cuts):
-            wait_for_share(machines, 0.9 * (number + 1) / (cuts + 1))
-            proxy.break_next = dice.choice(["before", "after"])
-            machines.wait_for(lambda: not proxy.break_next, "a COMMIT")
+        in_flight, steps = 0, restarts + cuts
+        for number in range(steps):
+            wait_for_share(machines, 0.9 * (number + 1) / (steps + 1))
+            if number % (steps // restarts) == 1:
+                server.control("restart", "-m", dice.choice(["fast", "immediate"]))
+                in_flight += machines.in_flight()
+            else:
+                proxy.break_next = dice.choice(["before", "after"])
+                machines.wait_for(lambda: not proxy.break_next, "a COMMIT")
         machines.wait_for_the_end()
-        assert proxy.broken == cuts
         assert not machines.dead(), machines.logs()
-        check_all(machines)
+        # Nothing that a spider has fetched is forgotten, but a lease may end during a restart.
+        check_all(machines, refetches=in_flight)
+        assert proxy.broken == cuts
         machines.stop()
         proxy.close()
 
 
-def test_twenty_commits_without_an_answer_are_done_exactly_once(
+def test_restarts_and_commits_without_an_answer_do_no_harm(
     tmp_path: Path, own_postgres: Server, short_path: Path
 ) -> None:
-    cut_commits(tmp_path, own_postgres, short_path, cuts=20)
+    break_often(tmp_path, own_postgres, short_path, restarts=4, cuts=16)
+
+
+@pytest.mark.long
+def test_many_restarts_and_commits_without_an_answer_do_no_harm(
+    tmp_path: Path, own_postgres: Server, short_path: Path
+) -> None:
+    break_often(tmp_path, own_postgres, short_path, restarts=20, cuts=80)

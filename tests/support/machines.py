@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -167,6 +167,16 @@ class Machines:
             found = connection.execute(question, (self.machines[machine].records.address,)).fetchone()
         return int(found[0]) if found else 0
 
+    def records_of(self, urls: Sequence[str]) -> set[str | None]:
+        """Nodes that have the newest records of these pages."""
+        with psycopg.connect(self.url) as connection:
+            question = "SELECT warc_node FROM link WHERE kind = 'page' AND link = ANY(%s)"
+            return {node for (node,) in connection.execute(question, (list(urls),))}
+
+    def index_facts(self) -> dict[str, Any]:
+        """What the index process tells of itself."""
+        return read_status(self.machines[1].home, "index") or {}
+
     def node(self, name: str) -> Node | None:
         """As the control plane knows it."""
         machine = self.of(name)
@@ -202,8 +212,7 @@ class Machines:
         self.wait_for(is_over, "the end of the crawl")
 
     def state(self) -> str:
-        facts = read_status(self.machines[1].home, "index")
-        return f"{self.mgmt.counts()}\n{self.mgmt.nodes()}\nindex: {facts}\ndead: {self.dead()}"
+        return f"{self.mgmt.counts()}\n{self.mgmt.nodes()}\nindex: {self.index_facts()}\ndead: {self.dead()}"
 
     def logs(self) -> str:
         files = sorted(self.place.glob("machine*/*.said"))
@@ -222,7 +231,7 @@ class EndOfCrawl:
             self._quiet_since = None
             return False
         self._quiet_since = self._quiet_since or time.time()
-        facts = read_status(self._machines.machines[1].home, "index") or {}
+        facts = self._machines.index_facts()
         is_idle = facts.get("idle") and not facts.get("retrying")
         return bool(is_idle and facts["at"] > self._quiet_since + _SETTLED)
 
