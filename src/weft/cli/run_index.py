@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from weft.index.record_nodes import RecordNodes
     from weft.index.service import IndexResources
     from weft.mgmt.api import Mgmt
+    from weft.mgmt.values import StoreOwner
     from weft.store.api import Store
 
 
@@ -41,13 +42,13 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     from weft.index.crawl_reading import crawl_reading
     from weft.index.service import IndexService
     from weft.mgmt.open import open_mgmt
+    from weft.roles.identity import require_identity
     from weft.roles.log_output import begin_logging
     from weft.roles.memory_return import return_memory
     from weft.roles.run_token import with_run_token
     from weft.roles.stop import run_role
 
-    home = invocation.home_to_write()
-    settings = with_run_token(invocation.load().settings, home.path)
+    settings, home = invocation.load().settings, invocation.home_to_write()
     begin_logging()
     return_memory()
     clock, archive = SystemClock(), home.path / settings.spider.warc_dir
@@ -55,8 +56,10 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
         closing(open_mgmt(settings, home)) as mgmt,
         invocation.writer() as store,
         upkeep(settings, home),
-        crawl_reading(settings, rules_of(settings), archive, workers) as (reading, nodes),
+        crawl_reading(with_run_token(settings, home.path), rules_of(settings), archive, workers) as (reading, nodes),
     ):
+        require_identity(mgmt, settings)
+        require_this_store(mgmt, settings, home)
         resources = make_resources(settings, mgmt, store, reading, clock, home.path, nodes)
         if again is not None:
             due_before = clock.now() - int(again * 1000)
@@ -64,6 +67,28 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
         say("index runs")
         run_role(IndexService(resources).run)
         resources.control.close()
+
+
+def require_this_store(mgmt: Mgmt, settings: Settings, home: Home) -> None:
+    from weft.roles.identity import require_store
+
+    require_store(mgmt, settings, store_owner(settings, home))
+
+
+def store_owner(settings: Settings, home: Home) -> StoreOwner:
+    from weft.mgmt.values import StoreOwner
+    from weft.roles.this_node import machine_name
+    from weft.store.directory import store_id
+
+    return StoreOwner(store_id(home.store), f"{machine_name(settings)}:{home.path.resolve()}")
+
+
+def index_address(settings: Settings, home: Path) -> str:
+    """The name of the index process of a home among all nodes."""
+    from weft.roles.this_node import machine_name
+
+    # The control plane keeps at most 255 characters; of a long path the end tells more.
+    return f"index@{machine_name(settings)}:{str(home.resolve())[-180:]}"
 
 
 def upkeep(settings: Settings, home: Home) -> AbstractContextManager[object]:
@@ -85,6 +110,7 @@ def make_resources(
 ) -> IndexResources:
     from functools import partial
 
+    from weft import __version__
     from weft.clock import MonotonicClock
     from weft.config import fetch_conditions
     from weft.dispatcher.dispatcher import Dispatcher
@@ -97,12 +123,14 @@ def make_resources(
     from weft.roles.calls import ControlPlane
     from weft.roles.lease import LeaseKeeper
     from weft.roles.status_file import write_status
+    from weft.roles.this_node import about_this_node
 
     control, index = ControlPlane(mgmt), LinkIndex(store, settings.index)
     parking = Parking(nodes, settings.index.archive_patience)
+    about = about_this_node(settings, __version__, is_sole=True)
     return IndexResources(
         control=control,
-        keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, f"index@{home.resolve()}", settings.mgmt),
+        keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, index_address(settings, home), settings.mgmt, about=about),
         builder=Builder(store, index, reading, settings.dispatcher, clock, load_handlers(), parking=parking),
         dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock, fetch_conditions(settings)),
         settings=settings.dispatcher,

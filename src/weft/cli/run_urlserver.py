@@ -38,6 +38,7 @@ def run(invocation: Invocation) -> None:
     """
     from weft.config import host_and_port
     from weft.mgmt.open import open_mgmt
+    from weft.roles.identity import require_identity
     from weft.roles.listener import open_listener
     from weft.roles.log_output import begin_logging
     from weft.roles.open_files import require_files
@@ -57,6 +58,7 @@ def run(invocation: Invocation) -> None:
     with open_listener("urlserver.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener:
         mgmt = open_mgmt(settings, home)
         try:
+            require_identity(mgmt, settings)
             run_role(lambda stop: _run(settings, mgmt, listener, home.path, stop))
         finally:
             forget_status(home.path, STATUS)
@@ -89,13 +91,16 @@ async def _run(
 
 
 def make_resources(settings: Settings, control: ControlPlane[UrlServerCalls], clocks: Clocks) -> UrlServerResources:
+    from weft import __version__
     from weft.mgmt.values import NodeType
     from weft.roles.lease import LeaseKeeper
+    from weft.roles.this_node import about_this_node
     from weft.urlserver.address_policy import AddressPolicy
     from weft.urlserver.lease_session import UrlServerResources
     from weft.urlserver.mgmt_gateway import MgmtGateway
 
-    keeper = LeaseKeeper(control, NodeType.CRAWLER, settings.urlserver.listen, settings.mgmt, clocks.monotonic)
+    about = about_this_node(settings, __version__)
+    keeper = LeaseKeeper(control, NodeType.CRAWLER, settings.urlserver.listen, settings.mgmt, clocks.monotonic, about)
     sitemaps = sitemaps_in_scope(settings, control.mgmt)
     gateway = MgmtGateway(control.mgmt, clocks, robots_policy(settings), AddressPolicy(settings.urlserver), sitemaps)
     return UrlServerResources(settings, control, keeper, gateway, clocks)

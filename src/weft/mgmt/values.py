@@ -316,6 +316,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """Milliseconds since the last heartbeat."""
     holds: int
     """Links or chunks in its hands."""
+    asked: NodeState = NodeState.ONLINE
+    """What it is asked to be."""
     machine: str = ""
     version: str = ""
     skew: int | None = None
