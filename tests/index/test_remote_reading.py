@@ -311,7 +311,7 @@ def test_what_is_fetched_ahead_of_the_workers_is_bounded_in_bytes(
     with RawNode(counting) as counted, RemoteReading(lanes, tmp_path / "none", QUICK, ahead=50_000) as reading:
         world.node = counted.address
         asked = fetched(world, **bodies)
-        size = asked[0].link.result.position.length  # type: ignore[union-attr]
+        size = size_of(asked[0])
         assert size > 10_000
         lanes._ahead = 1  # nothing is taken: the worker waits with one page in hand
         reading.give(asked)
@@ -325,6 +325,11 @@ def test_what_is_fetched_ahead_of_the_workers_is_bounded_in_bytes(
         assert len(taken(reading, 60)) == 60
         assert reading._held == 0
     lanes.drop()
+
+
+def size_of(asked: AskedFetch) -> int:
+    assert asked.link.result.position is not None
+    return asked.link.result.position.length
 
 
 def noise(size: int, seed: int) -> str:
