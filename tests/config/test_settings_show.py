@@ -29,6 +29,7 @@ def test_rows_come_in_the_order_of_declaration_with_value_and_origin():
         (3, "--set"),
         (64 << 20, "default"),
         (1000, "default"),
+        (3600.0, "default"),
     ]
 
 

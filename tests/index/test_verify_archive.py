@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from support.built_world import RULES, World
+from support.record_node import RecordNode
 from weft.config import Settings
-from weft.config.sections import IndexSettings
+from weft.config.sections import IndexSettings, MgmtSettings
 from weft.index.archive_reader import ArchiveReader, archive_reader_pool
 from weft.index.fetch_reader_pool import ReaderSettings
 from weft.index.verify_archive import ArchiveVerification, decisive_fetches, verify_archive
@@ -124,3 +125,57 @@ def test_imported_pages_are_left_out_and_counted(world: World) -> None:
     LinkIndex(world.store, IndexSettings(), world.clock).apply(pages)
     found = compared(world)
     assert (found.differences, found.records, found.left_out) == (0, 1, 2)
+
+
+POSTGRESQL = Settings(mgmt=MgmtSettings(url="postgresql:///anywhere"))
+"""Records may lie on other machines."""
+
+
+def compared_elsewhere(world: World) -> ArchiveVerification:
+    """By workers of a machine that has none of the records."""
+    with archive_reader_pool(POSTGRESQL, RULES, world.place / "none", workers=1) as read_again:
+        return verify_archive(world.store, read_again)
+
+
+def test_records_of_other_nodes_are_read_there(world: World) -> None:
+    with RecordNode(world.place / "warc") as node:
+        world.node = node.address
+        world.crawl("https://a.com/", PAGE)
+        world.fetch_again("https://a.com/", PAGE)  # a revisit
+        world.build()
+        world.crawl("https://a.com/gone", status=404)
+        found = compared_elsewhere(world)
+        assert (found.records, found.differences, found.unreachable) == (2, 0, 0)
+        change(world, Table.DOCS, b"x:com.a", (b"doc", b""), None)
+        assert compared_elsewhere(world).differences == 1
+
+
+def test_records_that_cannot_be_reached_are_no_differences_and_counted_apart(world: World) -> None:
+    with RecordNode(world.place / "warc") as node:
+        world.node = node.address
+        world.crawl("https://a.com/", PAGE)
+        world.node = "127.0.0.1:1"
+        world.crawl("https://b.com/", PAGE)
+        world.crawl("https://b.com/2", PAGE)
+        world.crawl("https://b.com/gone", status=404)
+        found = compared_elsewhere(world)
+    assert (found.records, found.pages, found.differences) == (1, 1, 0)
+    assert (found.unreachable, found.left_out, found.is_complete) == (3, 0, False)
+    assert found.nodes == {"127.0.0.1:1": "refuses the connection"}
+
+
+def test_a_record_that_another_node_does_not_have_is_a_difference(world: World) -> None:
+    with RecordNode(world.place / "other") as node:
+        world.node = node.address
+        world.crawl("https://a.com/", PAGE)
+        found = compared_elsewhere(world)
+    assert (found.differences, found.unreachable) == (1, 0)
+    assert "cannot be read again: 404" in found.examples[0]
+
+
+def test_records_in_this_home_are_read_here_whatever_their_node_is(world: World) -> None:
+    world.node = "127.0.0.1:1"
+    world.crawl("https://a.com/", PAGE)
+    with archive_reader_pool(POSTGRESQL, RULES, world.place / "warc", workers=1) as read_again:
+        found = verify_archive(world.store, read_again)
+    assert (found.records, found.differences, found.unreachable) == (1, 0, 0)

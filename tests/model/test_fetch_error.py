@@ -41,8 +41,14 @@ def test_waits_double_up_to_a_month_and_never_fall_below_what_the_server_asked(
     wait = error.wait(failures, asked)
     assert wait >= asked
     assert wait <= max(asked, 30 * DAY)
-    assert error.wait(1) == error.first_wait
-    assert error.wait(failures + 1) in (2 * error.wait(failures), 30 * DAY)
+    first = 2 if error.retries_at_once else 1
+    assert error.wait(first) == error.first_wait
+    assert error.wait(failures + first) in (2 * error.wait(failures + first - 1), 30 * DAY)
+
+
+def test_a_page_whose_record_was_lost_is_due_at_once_but_not_again_and_again() -> None:
+    assert [FetchError.ARCHIVE.wait(failures) // 3_600_000 for failures in range(1, 6)] == [0, 1, 2, 4, 8]
+    assert [error for error in FetchError if error.retries_at_once] == [FetchError.ARCHIVE]
 
 
 @given(st.text())
@@ -59,5 +65,6 @@ def row_of(error: FetchError) -> tuple[str, ...]:
     seconds = error.first_wait // 1000
     unit, name = next((n, word) for n, word in ((86400, "day"), (3600, "hour"), (60, "minute")) if seconds >= n)
     wait = f"{seconds // unit} {name}{'s' if seconds > unit else ''}"
+    wait = f"none, then {wait}" if error.retries_at_once else wait
     host = "another" if error.replaced_from_elsewhere else "same"
     return str(error), error.fault.name.lower(), wait, host, error.sentence

@@ -9,8 +9,9 @@ import pytest
 
 from support.running_spider import fast_settings, running_spider
 from support.webservers import web_server
-from weft.archive.archive_errors import RecordUnreadable
+from weft.archive.archive_errors import NodeUnreachable
 from weft.archive.cdxj import RecordPosition
+from weft.archive.record_connection import NodeAccess
 from weft.archive.remote_reader import RemoteRecords
 
 
@@ -25,7 +26,7 @@ def test_a_builder_reads_records_over_one_connection(tmp_path, token):
         async with web_server() as web, running_spider(tmp_path, settings) as running:
             results = [await running.fetch(web.url(f"/{number}")) for number in range(3)]
         async with running_spider(tmp_path, fast_settings(spider__token=token)) as running:
-            records = RemoteRecords(token)
+            records = RemoteRecords(NodeAccess(token))
             node = f"127.0.0.1:{running.port}"
             for result in results:
                 found = await asyncio.to_thread(records.read, node, place_of(result))
@@ -102,7 +103,7 @@ def test_without_a_token_a_browser_that_was_led_here_is_refused(tmp_path):
 
 
 def test_a_node_that_is_away_is_told_in_a_sentence():
-    with pytest.raises(RecordUnreadable, match=r"127\.0\.0\.1:1"):
+    with pytest.raises(NodeUnreachable, match=r"node 127\.0\.0\.1:1 cannot be asked for its records: refuses"):
         RemoteRecords().read("127.0.0.1:1", RecordPosition("a.warc.gz", 0, 10))
 
 

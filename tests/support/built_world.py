@@ -21,6 +21,7 @@ from weft.index.builder import Builder, BuiltRound
 from weft.index.fetch_reader import FetchReader
 from weft.index.fetch_reader_pool import ReaderSettings, fetch_reader_pool
 from weft.index.handlers import HandledPage, PageHandlers
+from weft.index.parking import Parking
 from weft.index.reading_lanes import AskedFetch, FetchReading, ReadyFetch
 from weft.index.round_weight import ROUND_WEIGHT
 from weft.linkindex.pipeline import LinkIndex
@@ -74,6 +75,8 @@ class World:
         self.archive = ArchiveWriter(place / "warc", clock=self.clock)
         self.crawler = self.mgmt.register(NodeType.CRAWLER, "crawler")
         self.lease = self.mgmt.register(NodeType.INDEX_BUILDER, "builder")
+        self.node = "spider"
+        """Whose records the next fetches are."""
         self.scope = Scope([Site(name="*", scope="any")], SETTINGS)
         self.handled: list[HandledPage] = []
         self.built: list[BuildChunk] = []
@@ -86,7 +89,7 @@ class World:
         self.builder = self.new_builder()
         self.dispatcher = Dispatcher(self.store, self.mgmt, SETTINGS, self.clock)
 
-    def new_builder(self, round_weight: int = ROUND_WEIGHT) -> Builder:
+    def new_builder(self, round_weight: int = ROUND_WEIGHT, parking: Parking | None = None) -> Builder:
         """A builder that knows what the store holds, as after a restart."""
         self.index = LinkIndex(self.store, IndexSettings(), self.clock)
         return Builder(
@@ -97,6 +100,7 @@ class World:
             self.clock,
             PageHandlers({"keeping": self.handled.append}),
             round_weight,
+            parking,
         )
 
     def close(self) -> None:
@@ -129,7 +133,7 @@ class World:
                 head=head, body=body.encode(), status=status, content_type=kind,
             )  # fmt: skip
             found = self.archive.store([exchange])[0]
-            position = WarcPosition("spider", *found)
+            position = WarcPosition(self.node, *found)
         result = Result(
             doc_id=link.doc_id, claim=link.claim, status=0 if "error" in about else status, position=position,
             started=now, ended=now, content_type=kind, **about,

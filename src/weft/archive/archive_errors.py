@@ -29,11 +29,11 @@ class RecordUnreadable(ArchiveError):  # noqa: N818
     """There is no whole record at this position."""
 
 
-class NodeUnreachable(ArchiveError):  # noqa: N818
+class NodeUnreachable(WeftError):  # noqa: N818
     """The node that holds a record cannot be asked for it now: that says nothing about the record."""
 
     def __init__(self, node: str, reason: str) -> None:
-        super().__init__(node, reason)
+        super().__init__(f"node {node} cannot be asked for its records: {reason}")
         self.node, self.reason = node, reason
 
 

@@ -8,7 +8,7 @@ import ssl
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlencode
 
@@ -34,7 +34,7 @@ _WRONG_TOKEN: Final = (401, 421)
 class NodeAccess:
     """How nodes are asked for records."""
 
-    token: str = ""
+    token: str = field(default="", repr=False)
     context: Callable[[str], ssl.SSLContext | None] = lambda host: None
     """What a host is dialled with; None: in the clear."""
     connect_seconds: float = 5.0
@@ -150,12 +150,13 @@ class RecordConnection:
             return NodeUnreachable(self.node, f"does not answer within {seconds:g} s")
         if isinstance(error, ssl.SSLCertVerificationError):
             return NodeUnreachable(self.node, f"its certificate is not accepted: {error.verify_message}")
+        if isinstance(error, ssl.SSLEOFError | ConnectionError) and not isinstance(error, ConnectionRefusedError):
+            return ConnectionBroken(self.node, "closed the connection")
         if isinstance(error, ssl.SSLError):
             return NodeUnreachable(self.node, f"no encrypted connection: {error.reason or error}")
         if isinstance(error, ConnectionRefusedError):
             return NodeUnreachable(self.node, "refuses the connection")
-        reason = error.strerror or str(error) or type(error).__name__
-        return (ConnectionBroken if isinstance(error, ConnectionError) else NodeUnreachable)(self.node, reason)
+        return NodeUnreachable(self.node, error.strerror or str(error) or type(error).__name__)
 
 
 def _fields(node: str, token: str) -> str:

@@ -48,8 +48,7 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     from weft.roles.run_token import with_run_token
     from weft.roles.stop import run_role
 
-    home = invocation.home_to_write()
-    settings = with_run_token(invocation.load().settings, home.path)
+    settings, home = invocation.load().settings, invocation.home_to_write()
     begin_logging()
     return_memory()
     clock, archive = SystemClock(), home.path / settings.spider.warc_dir
@@ -57,7 +56,7 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
         closing(open_mgmt(settings, home)) as mgmt,
         invocation.writer() as store,
         upkeep(settings, home),
-        crawl_reading(settings, rules_of(settings), archive, workers) as (reading, nodes),
+        crawl_reading(with_run_token(settings, home.path), rules_of(settings), archive, workers) as (reading, nodes),
     ):
         require_identity(mgmt, settings)
         require_this_store(mgmt, settings, home)
@@ -82,6 +81,14 @@ def store_owner(settings: Settings, home: Home) -> StoreOwner:
     from weft.store.directory import store_id
 
     return StoreOwner(store_id(home.store), f"{machine_name(settings)}:{home.path.resolve()}")
+
+
+def index_address(settings: Settings, home: Path) -> str:
+    """The name of the index process of a home among all nodes."""
+    from weft.roles.this_node import machine_name
+
+    # The control plane keeps at most 255 characters; of a long path the end tells more.
+    return f"index@{machine_name(settings)}:{str(home.resolve())[-180:]}"
 
 
 def upkeep(settings: Settings, home: Home) -> AbstractContextManager[object]:
@@ -116,15 +123,14 @@ def make_resources(
     from weft.roles.calls import ControlPlane
     from weft.roles.lease import LeaseKeeper
     from weft.roles.status_file import write_status
-    from weft.roles.this_node import about_this_node, machine_name
+    from weft.roles.this_node import about_this_node
 
     control, index = ControlPlane(mgmt), LinkIndex(store, settings.index)
     parking = Parking(nodes, settings.index.archive_patience)
-    address = f"index@{machine_name(settings)}:{home.resolve()}"
     about = about_this_node(settings, __version__, is_sole=True)
     return IndexResources(
         control=control,
-        keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, address, settings.mgmt, about=about),
+        keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, index_address(settings, home), settings.mgmt, about=about),
         builder=Builder(store, index, reading, settings.dispatcher, clock, load_handlers(), parking=parking),
         dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock, fetch_conditions(settings)),
         settings=settings.dispatcher,

@@ -34,7 +34,7 @@ _GROUP: Final = 50
 _AHEAD: Final = 4
 """Groups per worker that may be in progress."""
 _QUICK: Final = (3.0, 10.0)
-"""Seconds to connect, and for an answer: how long a worker waits for a node that may be away. Then it leaves out what lies there, for a minute."""
+"""Seconds to connect, and for an answer. Then a worker leaves out, for a minute, what lies on that node."""
 _PATIENCE: Final = 600.0
 """Seconds that a worker may be silent: its group may lie on many nodes that are away."""
 

@@ -70,6 +70,7 @@ async def serve(
         records = partial(RecordsProtocol, access.archive, access.token, limit, readers)
         return UrlServerConnection(spider.desk, access.token, limit, records)
 
+    keeper.figures = spider.figures
     await keeper.register()
     server = await loop.create_server(connect, sock=listener)
     working = loop.create_task(spider.run())
