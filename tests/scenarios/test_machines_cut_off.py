@@ -103,5 +103,5 @@ def test_pages_of_a_machine_that_is_gone_for_good_are_fetched_again(tmp_path: Pa
         lost = machines.fetched_by(3) + machines.in_flight()
         shutil.rmtree(third.home / "warc")
         machines.wait_for_the_end()
-        report = check_all(machines, refetches=lost)
+        report = check_all(machines, refetches=lost, gone=third.records.address)
         assert report.count("refetch") > 3

@@ -14,9 +14,6 @@ LEASE = 2.0
 SETTINGS = {
     "mgmt__lease": LEASE,
     "urlserver__req_host_per_sec": 4.0,
-    # A spider that says nothing for so long has its URLs given to others.
-    "urlserver__timeout_spider_status": 2.0,
-    "spider__working_every": 0.5,
 }
 FROZEN = ("urlserver3", "index1", "spider2")
 

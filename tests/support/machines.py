@@ -51,6 +51,9 @@ COMMON: dict[str, object] = {
     "urlserver.req_ip_per_sec": 1000.0,
     "urlserver.req_ip_concurrent": 100,
     "urlserver.backoff_first": 0.5,
+    # For so long nobody else gets what was sent to a spider that cannot be reached.
+    "urlserver.timeout_spider_status": 4.0,
+    "spider.working_every": 1.0,
     # The truth knows every variant of a URL.
     "dispatcher.learn_parameters": False,
     "spider.token": TOKEN,
@@ -203,7 +206,7 @@ class Machines:
             time.sleep(0.05)
 
     def wait_for_the_end(self, meanwhile: Callable[[], None] = lambda: None) -> None:
-        end = EndOfCrawl(self)
+        end = EndOfCrawl(self.mgmt, self.machines[1].home)
 
         def is_over() -> bool:
             meanwhile()
@@ -222,8 +225,8 @@ class Machines:
 class EndOfCrawl:
     """Nothing waits anywhere, and the index process has said since then that it is idle."""
 
-    def __init__(self, machines: Machines) -> None:
-        self._machines = machines
+    def __init__(self, mgmt: Mgmt, index_home: Path) -> None:
+        self._mgmt, self._index_home = mgmt, index_home
         self._quiet_since: float | None = None
 
     def is_reached(self) -> bool:
@@ -231,12 +234,12 @@ class EndOfCrawl:
             self._quiet_since = None
             return False
         self._quiet_since = self._quiet_since or time.time()
-        facts = self._machines.index_facts()
+        facts = read_status(self._index_home, "index") or {}
         is_idle = facts.get("idle") and not facts.get("retrying")
         return bool(is_idle and facts["at"] > self._quiet_since + _SETTLED)
 
     def _is_quiet(self) -> bool:
-        counts = self._machines.mgmt.counts()
+        counts = self._mgmt.counts()
         is_fetched = not (counts.links.get("pending") or counts.links.get("crawling"))
         return is_fetched and not any(counts.chunks.get(task) for task in _UNDER_WAY)
 
