@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weft.roles.stop import StopRequest
     from weft.spider.fetching import Fetcher
     from weft.spider.service import SpiderOptions, SpiderResources
-    from weft.spider.serving import OpenFiles
+    from weft.spider.serving import Access, OpenFiles
 
 log = logging.getLogger(__name__)
 
@@ -33,43 +33,51 @@ def run(invocation: Invocation) -> None:
     Prints its address when it is ready.
     """
     from weft.config import host_and_port
-    from weft.mgmt.open import open_mgmt
-    from weft.roles.listener import open_listener
+    from weft.mgmt.open import is_embedded, open_mgmt
+    from weft.roles.listener import open_listener, require_reachable
     from weft.roles.log_output import begin_logging
     from weft.roles.run_token import with_run_token
     from weft.roles.stop import run_role
     from weft.roles.supervisor_pipe import has_supervisor
+    from weft.roles.tls import server_context
+    from weft.spider.serving import Access
 
     home = invocation.home_to_write()
     settings = with_run_token(invocation.load().settings, home.path)
     begin_logging()
     address = host_and_port(settings.spider.listen, settings.urlserver.spider_port)
-    is_reserved = has_supervisor(os.environ)
+    if not is_embedded(settings):
+        require_reachable("spider", address, settings.spider.address)
+    tls, is_reserved = server_context(settings, address[0]), has_supervisor(os.environ)
     with open_listener("spider.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener:
         mgmt = open_mgmt(settings, home)
         try:
-            run_role(lambda stop: _run(settings, mgmt, listener, home.path / settings.spider.warc_dir, stop))
+            access = Access(settings.spider.token, home.path / settings.spider.warc_dir, tls)
+            run_role(lambda stop: _run(settings, mgmt, listener, access, stop))
         finally:
             mgmt.close()
 
 
 async def _run(
-    settings: Settings, mgmt: SpiderCalls, listener: socket.socket, archive: Path, stop: StopRequest
+    settings: Settings, mgmt: SpiderCalls, listener: socket.socket, access: Access, stop: StopRequest
 ) -> None:
     import asyncio
 
     from weft.archive.crash_recovery import recover
+    from weft.config import host_and_port
     from weft.roles.listener import address_of
+    from weft.roles.own_certificate import warn_of_certificate
     from weft.spider.service import Spider
-    from weft.spider.serving import Access, serve
+    from weft.spider.serving import serve
 
-    listens_at = address_of(listener)
+    listens_at, archive = address_of(listener), access.archive
     node = settings.spider.address or listens_at
+    warn_of_certificate(settings, access.tls, host_and_port(node)[0])
     concurrent, connections = open_files(settings)
     resources = make_resources(settings, archive, mgmt, node, make_fetcher(settings, archive, connections))
     for found in await asyncio.to_thread(recover, archive):
         log.info("archive recovered file=%s records=%d cut=%d", *found)
-    spider, access = Spider(resources, make_options(settings, node, concurrent)), Access(settings.spider.token, archive)
+    spider = Spider(resources, make_options(settings, node, concurrent))
     await serve(spider, listener, access, stop, lambda: say(f"spider listens at {listens_at}"))
     resources.control.close()
 

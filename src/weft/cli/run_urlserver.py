@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -14,6 +14,7 @@ from weft.cli.output import say
 
 if TYPE_CHECKING:
     import socket
+    import ssl
     from collections.abc import Sequence
 
     from weft.config import Settings
@@ -29,6 +30,13 @@ if TYPE_CHECKING:
 STATUS = "urlserver"
 
 
+class TlsContexts(NamedTuple):
+    """None: in the clear."""
+
+    listening: ssl.SSLContext | None
+    dialling: ssl.SSLContext | None
+
+
 @command("urlserver")
 @click.pass_obj
 def run(invocation: Invocation) -> None:
@@ -37,8 +45,8 @@ def run(invocation: Invocation) -> None:
     Prints one line when it is registered.
     """
     from weft.config import host_and_port
-    from weft.mgmt.open import open_mgmt
-    from weft.roles.listener import open_listener
+    from weft.mgmt.open import is_embedded, open_mgmt
+    from weft.roles.listener import open_listener, require_reachable
     from weft.roles.log_output import begin_logging
     from weft.roles.open_files import require_files
     from weft.roles.run_token import with_run_token
@@ -53,34 +61,39 @@ def run(invocation: Invocation) -> None:
     # The loop must not wait for the thread that talks to the control plane: a host asked late is a host kept idle.
     sys.setswitchinterval(0.0005)
     address = host_and_port(settings.urlserver.listen)
-    is_reserved = has_supervisor(os.environ)
+    if not is_embedded(settings):
+        require_reachable("urlserver", address, settings.urlserver.address)
+    tls, is_reserved = tls_contexts(settings), has_supervisor(os.environ)
     with open_listener("urlserver.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener:
         mgmt = open_mgmt(settings, home)
         try:
-            run_role(lambda stop: _run(settings, mgmt, listener, home.path, stop))
+            run_role(lambda stop: _run(settings, mgmt, listener, tls, home.path, stop))
         finally:
             forget_status(home.path, STATUS)
             mgmt.close()
 
 
 async def _run(
-    settings: Settings, mgmt: UrlServerCalls, listener: socket.socket, home: Path, stop: StopRequest
+    settings: Settings, mgmt: UrlServerCalls, listener: socket.socket, tls: TlsContexts, home: Path, stop: StopRequest
 ) -> None:
     import msgspec
 
     from weft.addresses.resolver import Resolver
     from weft.clock import MonotonicClock, SystemClock
+    from weft.config import host_and_port
     from weft.roles.calls import ControlPlane
+    from weft.roles.own_certificate import warn_of_certificate
     from weft.roles.status_file import write_status
     from weft.urlserver.mgmt_gateway import Clocks
     from weft.urlserver.service import UrlServer
     from weft.urlserver.view.questions import serve_questions
 
-    clocks, control, address = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), settings.urlserver.listen
+    clocks, control, address = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), node_address(settings)
+    warn_of_certificate(settings, tls.listening, host_and_port(address)[0])
     async with Resolver(settings.urlserver, clocks.wall) as resolver:
-        resources = make_resources(settings, control, clocks)
+        resources = make_resources(settings, control, clocks, tls.dialling)
         server = UrlServer(resources, resolver, lambda seen: write_status(home, STATUS, msgspec.to_builtins(seen)))
-        answering = await serve_questions(listener, settings.spider.token, server)
+        answering = await serve_questions(listener, settings.spider.token, server, tls.listening)
         try:
             await server.run(stop, lambda: say(f"URL server {address} is registered"))
         finally:
@@ -88,17 +101,38 @@ async def _run(
             control.close()
 
 
-def make_resources(settings: Settings, control: ControlPlane[UrlServerCalls], clocks: Clocks) -> UrlServerResources:
+def node_address(settings: Settings) -> str:
+    """Where others reach this URL server."""
+    return settings.urlserver.address or settings.urlserver.listen
+
+
+def tls_contexts(settings: Settings) -> TlsContexts:
+    """For its own port, and for its spiders if any of them is dialled with TLS; raises UsageError."""
+    from weft.config import host_and_port, spiders
+    from weft.roles.tls import client_context, server_context, uses_tls
+
+    hosts = [host for host, _ in spiders(settings.urlserver.spider_host, settings.urlserver.spider_port)]
+    is_dialling = any(uses_tls(settings, host) for host in hosts)
+    listening = server_context(settings, host_and_port(settings.urlserver.listen)[0])
+    return TlsContexts(listening, client_context(settings) if is_dialling else None)
+
+
+def make_resources(
+    settings: Settings,
+    control: ControlPlane[UrlServerCalls],
+    clocks: Clocks,
+    tls: ssl.SSLContext | None = None,
+) -> UrlServerResources:
     from weft.mgmt.values import NodeType
     from weft.roles.lease import LeaseKeeper
     from weft.urlserver.address_policy import AddressPolicy
     from weft.urlserver.lease_session import UrlServerResources
     from weft.urlserver.mgmt_gateway import MgmtGateway
 
-    keeper = LeaseKeeper(control, NodeType.CRAWLER, settings.urlserver.listen, settings.mgmt, clocks.monotonic)
+    keeper = LeaseKeeper(control, NodeType.CRAWLER, node_address(settings), settings.mgmt, clocks.monotonic)
     sitemaps = sitemaps_in_scope(settings, control.mgmt)
     gateway = MgmtGateway(control.mgmt, clocks, robots_policy(settings), AddressPolicy(settings.urlserver), sitemaps)
-    return UrlServerResources(settings, control, keeper, gateway, clocks)
+    return UrlServerResources(settings, control, keeper, gateway, clocks, tls)
 
 
 def robots_policy(settings: Settings) -> RobotsPolicy:

@@ -1,4 +1,7 @@
-"""The token of one run: made by the supervisor, read by its roles, hidden from other users of the machine."""
+"""The token of one run: made by the supervisor, read by its roles, hidden from other users of the machine.
+
+The roles of a run talk over loopback, so they need no TLS: whoever reads its token learns that as well.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +37,13 @@ def run_token(home: Path) -> Iterator[None]:
 
 
 def with_run_token(settings: Settings, home: Path) -> Settings:
-    """The settings with the token of the run; `spider.token` wins where it is set. Raises HomeError."""
-    if settings.spider.token:
-        return settings
+    """The settings with the token of the run in this home, if there is one; `spider.token` wins where it is set.
+
+    Raises HomeError.
+    """
     path = home / TOKEN_FILE
+    if settings.spider.token:
+        return _without_loopback_tls(settings) if path.exists() else settings
     try:
         token = path.read_bytes().strip().decode("ascii", "replace")
     except FileNotFoundError:
@@ -47,7 +53,11 @@ def with_run_token(settings: Settings, home: Path) -> Settings:
     if not _TOKEN.fullmatch(token):
         # Never without one: whoever wrote the file wanted the ports closed to others.
         raise HomeError(f"{path}: this is no token; remove the file if no crawl is running")
-    return replace(settings, spider=replace(settings.spider, token=token))
+    return _without_loopback_tls(replace(settings, spider=replace(settings.spider, token=token)))
+
+
+def _without_loopback_tls(settings: Settings) -> Settings:
+    return replace(settings, tls=replace(settings.tls, loopback=False))
 
 
 def _write(path: Path) -> None:

@@ -14,20 +14,26 @@ def role_commands(
     """In the order in which they are stopped: the role that takes work first, the one that finishes it last.
 
     `settings` are environment variables, because other users can see command lines. The last of the `ports` is the URL
-    server's; there is a spider for each of the others.
+    server's; there is a spider for each of the others. They talk to each other over loopback alone, where a certificate
+    for the names of this machine would not fit, and nobody can listen.
     """
     hosts = [f"127.0.0.1:{port}" for port in ports[:-1]]
     listed = ",".join(hosts)
-    shared = ("--home", str(home), "--set", f'urlserver.spider_host="{listed}"')
+    shared = ("--home", str(home), "--set", f'urlserver.spider_host="{listed}"', "--set", "tls.loopback=false")
 
     def role(name: str, *own: str, number: int = 0) -> RoleCommand:
         return RoleCommand(_numbered(name, number), ("run", name, *shared, *own), settings)
 
     return [
-        role("urlserver", "--set", f'urlserver.listen="127.0.0.1:{ports[-1]}"'),
-        *(role("spider", "--set", f'spider.listen="{host}"', number=number) for number, host in enumerate(hosts)),
+        role("urlserver", *_listening("urlserver", f"127.0.0.1:{ports[-1]}")),
+        *(role("spider", *_listening("spider", host), number=number) for number, host in enumerate(hosts)),
         role("index", *(() if again is None else ("--again", str(again)))),
     ]
+
+
+def _listening(name: str, host: str) -> tuple[str, ...]:
+    """An address in weft.toml is where others reach a role that listens for them; these do not."""
+    return ("--set", f'{name}.listen="{host}"', "--set", f'{name}.address=""')
 
 
 def _numbered(name: str, number: int) -> str:

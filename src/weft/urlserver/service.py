@@ -37,9 +37,10 @@ class SessionTasks:
         settings = session.resources.settings
         self._replies = SpiderReplies(session)
         self._lookups = DnsLookups(session, resolver)
+        tls_for = session.resources.tls_for
         addresses = spiders(settings.urlserver.spider_host, settings.urlserver.spider_port)
         self.lines = [
-            SpiderLine(SpiderId(number), address, settings.spider.token, self._replies)
+            SpiderLine(SpiderId(number), address, settings.spider.token, self._replies, tls_for(address))
             for number, address in enumerate(addresses)
         ]
         self._refill = Refill(session, self._lookups, lambda: any(not line.problem for line in self.lines))
