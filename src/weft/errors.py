@@ -96,5 +96,9 @@ class LeaseLost(MgmtError):  # noqa: N818
         self.address, self.epoch = address, epoch
 
 
+class NodeRefused(MgmtError):  # noqa: N818
+    """A node may not join: a living one stands in its way, or it disagrees with the others about what a page is."""
+
+
 class TransitionRefused(MgmtError):  # noqa: N818
     """A change of state that the table of transitions does not allow. Nothing was changed."""

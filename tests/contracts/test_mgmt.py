@@ -64,8 +64,8 @@ def claimed(mgmt: Mgmt, crawler: Lease, limit: int = 5, reject: set[str] | None 
     return chunk
 
 
-def archived(link: ClaimedLink, ended: int = 7, status: int = 200) -> Result:
-    position = WarcPosition("10.10.127.100:7070", "0001.warc.gz", link.doc_id * 1000, 500)
+def archived(link: ClaimedLink, ended: int = 7, status: int = 200, file: str = "0001.warc.gz") -> Result:
+    position = WarcPosition("10.10.127.100:7070", file, link.doc_id * 1000, 500)
     return Result(
         doc_id=link.doc_id, claim=link.claim, status=status, position=position, started=ended - 5, ended=ended, size=9
     )
@@ -283,8 +283,9 @@ def test_results_come_in_any_order_and_any_number_of_times(mgmt: Mgmt, crawler: 
 def test_another_result_for_the_same_claim_is_not_taken(mgmt: Mgmt, crawler: Lease) -> None:
     mgmt.add([link("a")])
     (one,) = claimed(mgmt, crawler).links
-    assert mgmt.report([archived(one), archived(one, ended=99)]) == [True, False]
-    assert mgmt.report([archived(one, ended=99), failed(one), archived(one)]) == [False, False, True]
+    other = archived(one, ended=99, file="0002.warc.gz")
+    assert mgmt.report([archived(one), other]) == [True, False]
+    assert mgmt.report([other, failed(one), archived(one)]) == [False, False, True]
     assert mgmt.outcomes([one.doc_id])[one.doc_id].ended == 7
 
 

@@ -38,10 +38,10 @@ class TestedMgmt(MemoryMgmt):
     refused: str = ""
     loses_answer = False
 
-    def heartbeat(self, lease):
+    def heartbeat(self, lease, told=None):
         if lease.address == ADDRESS:
             self.beats += 1
-        return super().heartbeat(lease)
+        return super().heartbeat(lease, told)
 
     def take_crawled(self, builder, most=5):
         self.takes += 1

@@ -35,13 +35,13 @@ VALUES ('10.10.127.103:5000', 'Web App', 'offline', 'healthy', 'online', 0, 0)
 
 
 OLD_COLUMNS = {
-    "host": "*",
+    "host": '"index", host, type, state, health, asked, epoch, seen, "row", placed, acknowledged',
     "chunk": "id",
     "link": '"index", link, kind, uri, web_host, state, chunk_id, node, claim, losses, priority, known_etag, '
     "known_modified, result_claim, status, error, started, ended, size, retry_after, etag, last_modified, location, "
     "content_type, warc_node, warc_file, warc_offset, warc_length, replacement, replacement_claim",
     "crawler": "*",
-    "index_builder": "*",
+    "index_builder": '"index", chunk_id, ib_host, ib_task, attempt, lost_leases, errors, reason',
     "index_server": "*",
     "pending_host": "web_host, pending, ready_at, slot",
     "robots": "origin, status, body, fetched, expires",
@@ -127,7 +127,7 @@ def _run(statement: str, tx: Transaction) -> object:
 
 
 def rows(mgmt: SqlMgmt) -> dict[str, object]:
-    shown = {relation: mgmt.table(relation) for relation in RELATIONS if relation != "pending_host"}
+    shown = {relation: mgmt.table(relation) for relation in RELATIONS if relation not in ("host", "pending_host")}
     columns = OLD_COLUMNS["pending_host"]
     waiting = mgmt._database.read(lambda tx: tx.rows(f"SELECT {columns} FROM pending_host ORDER BY web_host"))
     return shown | {"nodes": mgmt._database.read(_nodes), "pending_host": waiting}

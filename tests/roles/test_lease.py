@@ -26,15 +26,15 @@ class FailingMgmt(MemoryMgmt):
     registrations = 0
     on_beat = staticmethod(lambda: None)
 
-    def register(self, *node):
+    def register(self, *node, **about):
         self.registrations += 1
-        return super().register(*node)
+        return super().register(*node, **about)
 
-    def heartbeat(self, lease):
+    def heartbeat(self, lease, told=None):
         self.on_beat()
         if self.error:
             raise self.error
-        return super().heartbeat(lease)
+        return super().heartbeat(lease, told)
 
     def tell(self, lease, state):
         if self.error:

@@ -27,6 +27,7 @@ from weft.mgmt.values import (
     NewLink,
     NodeId,
     NodeState,
+    NodeTold,
     NodeType,
     Reopen,
     Result,
@@ -210,6 +211,16 @@ class Machine(RuleBasedStateMachine):
             attempt = self.attempts[-1 - n % len(self.attempts)]
             self.all(lambda mgmt: mgmt.built(*attempt) if is_built else mgmt.build_failed(*attempt, "it is broken"))
 
+    @rule(n=some, node=st.sampled_from(["a:1", "b:1"]), seconds=st.sampled_from([0, 1, 30, 10_000]))
+    def wait_for_records(self, n: int, node: str, seconds: int) -> None:
+        if self.attempts:
+            attempt = self.attempts[-1 - n % len(self.attempts)]
+            self.all(lambda mgmt: mgmt.wait_for_records(*attempt, node, seconds * 1000))
+
+    @rule(n=some, node=st.sampled_from(["a:1", "b:1"]))
+    def records_back(self, n: int, node: str) -> None:
+        self.all(lambda mgmt: mgmt.records_back(self.lease(n), node))
+
     @rule(which=st.none() | st.lists(st.integers(1, 5), max_size=2))
     def retry(self, which: list[ChunkId] | None) -> None:
         self.all(lambda mgmt: mgmt.retry(which))
@@ -223,9 +234,11 @@ class Machine(RuleBasedStateMachine):
     def register(self, kind: NodeType, n: int) -> None:
         self.leases.append(self.all(lambda mgmt: mgmt.register(kind, f"10.0.0.{n}:1", n % 2)))
 
-    @rule(n=some)
-    def heartbeat(self, n: int) -> None:
-        self.all(lambda mgmt: mgmt.heartbeat(self.lease(n)))
+    @rule(n=some, skew=st.sampled_from([None, 0, -3_600_000]), number=st.integers(0, 2))
+    def heartbeat(self, n: int, skew: int | None, number: int) -> None:
+        clock = 0 if skew is None else self.clock.now() + skew
+        told = NodeTold(clock=clock, figures={"pages": number} if number else {})
+        self.all(lambda mgmt: mgmt.heartbeat(self.lease(n), told))
 
     @rule(n=some, state=st.sampled_from(NodeState))
     def tell(self, n: int, state: NodeState) -> None:

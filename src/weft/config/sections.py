@@ -79,6 +79,12 @@ class MgmtSettings:
     patience: float = key(
         300.0, "How long weft retries a lost PostgreSQL connection before it gives up.", Between(0, DAY), "seconds"
     )
+    machine: str = key(
+        "",
+        'Name of this machine, as `weft nodes` shows it on all machines. "" means its host name.',
+        text_forms.MACHINE,
+        reader="every node",
+    )
     show_dead: float = key(
         3600.0,
         "How long after its last heartbeat a node that is offline or dead is still listed.",

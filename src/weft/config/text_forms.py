@@ -25,6 +25,7 @@ _PARAMETER = re.compile(r"[^\s&=;#*?/]+\*?")
 _PRODUCT = re.compile(r"[A-Za-z_-]+(?:[/ ][ -~]*)?")
 _CONTACT = re.compile(r"(?:https?://[!-'*-~]+|[!-'*-?A-~]+@[!-'*-?A-~]+)?")
 _TOKEN = re.compile(r"[!-~]*")
+_MACHINE = re.compile(r"[A-Za-z0-9._-]{0,64}")
 
 
 def host_and_port(text: str, default_port: int | None = None) -> tuple[str, int]:
@@ -126,6 +127,9 @@ USER_AGENT = Matching(
 CONTACT = Matching(
     'an http(s) or mail address without spaces or parentheses, or ""',
     lambda text: _CONTACT.fullmatch(text) is not None,
+)
+MACHINE = Matching(
+    'a name of letters, digits, ".", "-" and "_", or ""', lambda text: _MACHINE.fullmatch(text) is not None
 )
 # The token is one word of a line on the wire.
 TOKEN = Matching('ASCII text without spaces, or ""', lambda text: _TOKEN.fullmatch(text) is not None)

@@ -23,8 +23,10 @@ from weft.mgmt.values import (
     LinkFacts,
     NewLink,
     Node,
+    NodeAbout,
     NodeId,
     NodeState,
+    NodeTold,
     NodeType,
     Outcome,
     Placement,
@@ -33,6 +35,7 @@ from weft.mgmt.values import (
     Result,
     Robots,
     Seed,
+    StoreOwner,
     Wish,
 )
 from weft.model.site import Site
@@ -64,10 +67,14 @@ class ReadWishes(Protocol):
 class NodeCalls(Protocol):
     """Every role: it registers, renews its lease and leaves."""
 
-    def register(self, type: NodeType, address: str, row: int = 0) -> Lease:  # noqa: A002
-        """A new epoch for the node at this address; what its last epoch held is freed."""
+    def register(self, type: NodeType, address: str, row: int = 0, about: NodeAbout | None = None) -> Lease:  # noqa: A002
+        """A new epoch for the node at this address; what its last epoch held is freed.
 
-    def heartbeat(self, lease: Lease) -> NodeState:
+        Raises NodeRefused if a living node stands in its way: one of another machine with this address or with
+        another token, or a second one of a type of which there may be only one.
+        """
+
+    def heartbeat(self, lease: Lease, told: NodeTold | None = None) -> NodeState:
         """Renew; returns what the node is asked to be. Raises LeaseLost when the epoch is void."""
 
     def tell(self, lease: Lease, state: NodeState) -> None:
@@ -153,6 +160,16 @@ class BuilderCalls(NodeCalls, ReadSites, Protocol):
     def built(self, builder: Lease, chunk: ChunkId, attempt: int) -> bool:
         """The chunk is in the index; False if it is not this attempt's any more: another builder reports it then."""
 
+    def wait_for_records(self, builder: Lease, chunk: ChunkId, attempt: int, node: str, wait: int) -> bool:
+        """Give back a chunk with records on a node that cannot be reached; this counts neither as error nor as loss.
+
+        It is offered again after `wait` milliseconds, or when that node is back. False: it is not this attempt's any
+        more.
+        """
+
+    def records_back(self, builder: Lease, node: str) -> int:
+        """Offer the chunks that wait for this node at once; returns how many."""
+
     def build_failed(self, builder: Lease, chunk: ChunkId, attempt: int, reason: str) -> bool:
         """Offered again; left in error with its reason after three times."""
 
@@ -204,6 +221,18 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, Protocol):
 
     def retry(self, chunks: Sequence[ChunkId] | None = None) -> int:
         """Offer chunks in error again; None: all."""
+
+    def agree(self, facts: Mapping[str, str], *, replaces: bool = False) -> dict[str, str]:
+        """Record what all processes must agree on, and return what is recorded.
+
+        What is recorded stays once a link is known, unless `replaces` is set.
+        """
+
+    def own_store(self, store: StoreOwner, *, replaces: bool = False) -> StoreOwner:
+        """Record the store of this control plane, and return the one that is recorded.
+
+        The first one stays, unless `replaces` is set; one that was moved is recorded with its new place.
+        """
 
     def counts(self) -> Counts: ...
 

@@ -21,5 +21,5 @@ RELATIONS: Final[Mapping[str, tuple[str, ...]]] = {
 DOCUMENTED: Final = tuple(RELATIONS)[:6]
 """Those that have an index of their own; the others are numbered by name."""
 
-TASKS: Final = ("crawling", "crawled", "building", "built", "error", "empty")
+TASKS: Final = ("crawling", "crawled", "building", "waiting", "built", "error", "empty")
 """What chunks are counted by; an empty one lost all its links to other chunks or back to pending."""

@@ -9,7 +9,7 @@ from weft.config.sections import MgmtSettings
 from weft.mgmt.node_locks import NodeLocks
 from weft.mgmt.sql.mgmt import SqlMgmt
 from weft.mgmt.sql.sqlite_database import SqliteDatabase
-from weft.mgmt.values import Lease, NodeId, NodeState, NodeType
+from weft.mgmt.values import Lease, NodeAbout, NodeId, NodeState, NodeType
 
 
 class SqliteMgmt(SqlMgmt):
@@ -27,7 +27,7 @@ class SqliteMgmt(SqlMgmt):
         super().__init__(database, settings or MgmtSettings())
         self._locks = NodeLocks(path.with_name(f"{path.name}-locks"))
 
-    def register(self, type: NodeType, address: str, row: int = 0) -> Lease:  # noqa: A002
+    def register(self, type: NodeType, address: str, row: int = 0, about: NodeAbout | None = None) -> Lease:  # noqa: A002
         self.reap()
         held: list[Lease] = []
 
@@ -36,7 +36,7 @@ class SqliteMgmt(SqlMgmt):
             held.append(lease)
 
         try:
-            lease = self._register(type, address, row, hold)
+            lease = self._register(type, address, row, about or NodeAbout(), self._settings, hold)
         except BaseException:
             for lease in held:  # of an epoch that never was
                 self._locks.let_go(lease.node, lease.epoch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NewType
+from typing import Any, NewType
 
 import msgspec
 
@@ -34,6 +34,8 @@ class CrawlerTask(StrEnum):
 
 class BuilderTask(StrEnum):
     BUILDING, BUILT, ERROR = "building", "built", "error"
+    WAITING = "waiting"
+    """Its records are on a node that cannot be reached."""
 
 
 class NodeType(StrEnum):
@@ -59,6 +61,36 @@ class Lease(msgspec.Struct, frozen=True):
     node: NodeId
     address: str
     epoch: int
+
+
+class NodeAbout(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node tells when it registers; others are refused that cannot work with it."""
+
+    machine: str = ""
+    """Name of its machine; empty: not known."""
+    version: str = ""
+    """Of its weft."""
+    token: str = ""
+    """A digest of its token (`spider.token`); empty: it has none."""
+    is_sole: bool = False
+    """Whether there may be only one node of its type: the writer of an embedded store."""
+
+
+class NodeTold(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node tells with a heartbeat."""
+
+    clock: int = 0
+    """Milliseconds since 1970 by its own clock; 0: not told."""
+    figures: dict[str, Any] = {}
+    """How it is doing, for `weft status`."""
+
+
+class StoreOwner(msgspec.Struct, frozen=True):
+    """The store that holds the index of a control plane."""
+
+    id: str
+    where: str
+    """The machine and the directory in which it was last opened for writing."""
 
 
 class NewLink(msgspec.Struct, frozen=True):
@@ -237,6 +269,8 @@ class BuildChunk(msgspec.Struct, frozen=True):
     attempt: int
     """Named when the builder reports; an older attempt's report changes nothing."""
     links: list[BuildLink]
+    waited: int = 0
+    """Milliseconds since it was first put aside because its records could not be reached; 0: it never was."""
 
 
 class BuildQueue(msgspec.Struct, frozen=True):
@@ -282,6 +316,12 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """Milliseconds since the last heartbeat."""
     holds: int
     """Links or chunks in its hands."""
+    machine: str = ""
+    version: str = ""
+    skew: int | None = None
+    """Milliseconds that its clock is ahead of the control plane's; None: not known."""
+    figures: dict[str, Any] = {}
+    """What it told of itself with its last heartbeat."""
 
 
 class ClockJump(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from typing import Final
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final
 
-from weft.clock import Clock, MonotonicClock
+from weft.clock import Clock, MonotonicClock, SystemClock
 from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost, WeftError
 from weft.mgmt.api import NodeCalls
-from weft.mgmt.values import Lease, NodeState, NodeType
+from weft.mgmt.values import Lease, NodeAbout, NodeState, NodeTold, NodeType
 from weft.roles.calls import ControlPlane
 
 log = logging.getLogger(__name__)
@@ -33,9 +33,13 @@ class LeaseKeeper:
         address: str,
         settings: MgmtSettings,
         clock: Clock | None = None,
+        about: NodeAbout | None = None,
     ) -> None:
         self._control, self._node, self.address = control, node, address
-        self._settings, self._clock = settings, clock or MonotonicClock()
+        self._settings, self._clock, self._about = settings, clock or MonotonicClock(), about
+        self.figures: Callable[[], dict[str, Any]] = dict
+        """How the role is doing, for `weft status`; told with every heartbeat."""
+        self._wall = SystemClock()
         self._registering = asyncio.Lock()
         self._told = NodeState.OFFLINE
         self.lease: Lease
@@ -54,7 +58,8 @@ class LeaseKeeper:
         """Take a new lease; what the last one held is freed."""
         address = self.address
         self.valid_until = 0
-        self.lease = await self._control.call("register", lambda: self._control.mgmt.register(self._node, address))
+        mgmt, about = self._control.mgmt, self._about
+        self.lease = await self._control.call("register", lambda: mgmt.register(self._node, address, about=about))
         self._told = NodeState.ONLINE
         log.info("registered address=%s epoch=%d", address, self.lease.epoch)
         return self.lease
@@ -101,9 +106,12 @@ class LeaseKeeper:
         log.info("left address=%s", self.address)
 
     async def _beat(self, lease: Lease) -> bool:
-        began = self._clock.now()
+        began, mgmt, figures = self._clock.now(), self._control.mgmt, self.figures()
         try:
-            asked = await self._control.call("heartbeat", lambda: self._control.mgmt.heartbeat(lease))
+            # The clock is read when the call is made: it may be repeated for minutes.
+            asked = await self._control.call(
+                "heartbeat", lambda: mgmt.heartbeat(lease, NodeTold(clock=self._wall.now(), figures=figures))
+            )
         except LeaseLost:
             raise
         except Exception:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.mgmt.memory.state import MemoryCalls, MemoryChunk, MemoryNode, MemoryPlacement
-from weft.mgmt.rules.chunks import SEALED_MOST, goes_alone, may_be_offered
+from weft.mgmt.rules.chunks import LONGEST_RECORDS_WAIT, SEALED_MOST, goes_alone, has_waited, may_be_offered
 from weft.mgmt.rules.transitions import Cause, builder_after
 from weft.mgmt.values import (
     BuildChunk,
@@ -41,6 +41,9 @@ class MemoryChunks(MemoryCalls):
 
     def take_crawled(self, builder: Lease, most: int = 5) -> list[BuildChunk]:
         self._alive(builder)
+        for chunk in self._state.chunks.values():
+            if chunk.waits_until and has_waited(chunk.waits_until, self._clock.now()):
+                chunk.waits_until, chunk.is_offered = 0, True
         offered = [chunk for chunk in self._state.chunks.values() if chunk.is_offered][: max(most, 0)]
         if offered and goes_alone(offered[0].lost_leases):
             return [self._give(offered[0], builder)]
@@ -63,7 +66,27 @@ class MemoryChunks(MemoryCalls):
         chunk.built = builder_after(chunk.built, Cause.TAKE, chunk.id)
         chunk.builder, chunk.is_offered = builder.address, False
         chunk.attempt += 1
-        return BuildChunk(chunk.id, chunk.attempt, self._build_links(chunk.id))
+        waited = max(0, self._clock.now() - chunk.waiting_since) if chunk.waiting_since else 0
+        return BuildChunk(chunk.id, chunk.attempt, self._build_links(chunk.id), waited)
+
+    def wait_for_records(self, builder: Lease, chunk: ChunkId, attempt: int, node: str, wait: int) -> bool:
+        self._alive(builder)
+        held = self._state.chunks.get(chunk)
+        if held is None or (held.builder, held.attempt) != (builder.address, attempt):
+            return False
+        if held.built is BuilderTask.BUILDING:
+            held.built = builder_after(held.built, Cause.WAIT, chunk)
+            now = self._clock.now()
+            held.waits_for, held.waits_until = node, now + min(max(wait, 1), LONGEST_RECORDS_WAIT)
+            held.waiting_since = held.waiting_since or now
+        return held.built is BuilderTask.WAITING
+
+    def records_back(self, builder: Lease, node: str) -> int:
+        self._alive(builder)
+        waiting = [chunk for chunk in self._state.chunks.values() if chunk.waits_until and chunk.waits_for == node]
+        for chunk in waiting:
+            chunk.waits_until, chunk.is_offered = 0, True
+        return len(waiting)
 
     def _build_links(self, chunk: ChunkId) -> list[BuildLink]:
         return [

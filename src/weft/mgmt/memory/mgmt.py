@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from weft.clock import Clock, SystemClock
 from weft.config.sections import MgmtSettings
 from weft.mgmt.memory.clock import MemoryClock
+from weft.mgmt.memory.identity import MemoryIdentity
 from weft.mgmt.memory.nodes import MemoryNodes
 from weft.mgmt.memory.overview import counts_of, resting_of, rows_of
 from weft.mgmt.memory.results import MemoryResults
@@ -49,7 +50,7 @@ def one_call_at_a_time(twin: Twin) -> Twin:
 
 
 @one_call_at_a_time
-class MemoryMgmt(MemoryResults, MemoryWishes, MemoryNodes, MemoryWebHosts, MemoryClock):
+class MemoryMgmt(MemoryResults, MemoryWishes, MemoryNodes, MemoryWebHosts, MemoryIdentity, MemoryClock):
     """For one process; gone when it is."""
 
     def __init__(self, clock: Clock | None = None, settings: MgmtSettings | None = None) -> None:

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from weft.errors import MgmtError, TransitionRefused
 from weft.mgmt.memory.chunks import MemoryChunks
 from weft.mgmt.memory.links import MemoryLinks
 from weft.mgmt.memory.state import MemoryNode
-from weft.mgmt.rules.leases import asked_after_register, health_of, is_ended
+from weft.mgmt.rules.admission import LivingNode, admit
+from weft.mgmt.rules.leases import asked_after_register, health_of, is_ended, skew_of, stored_figures
 from weft.mgmt.rules.transitions import ASKED, Cause, node_after
-from weft.mgmt.values import BuilderTask, Health, Lease, LinkState, Node, NodeId, NodeState, NodeType
+from weft.mgmt.values import (
+    BuilderTask,
+    Health,
+    Lease,
+    LinkState,
+    Node,
+    NodeAbout,
+    NodeId,
+    NodeState,
+    NodeTold,
+    NodeType,
+)
 
 
 class MemoryNodes(MemoryLinks, MemoryChunks):
-    def register(self, type: NodeType, address: str, row: int = 0) -> Lease:  # noqa: A002
+    def register(self, type: NodeType, address: str, row: int = 0, about: NodeAbout | None = None) -> Lease:  # noqa: A002
         self.reap()
+        about = about or NodeAbout()
+        admit(type, address, about, self._living())
         node = next((node for node in self._state.nodes.values() if node.address == address), None)
         if node is None:
             node = MemoryNode(NodeId(len(self._state.nodes) + 1), address, type, row)
@@ -23,14 +39,27 @@ class MemoryNodes(MemoryLinks, MemoryChunks):
         node.state = node_after(node.state, Cause.REGISTER, address)
         node.type, node.row, node.health, node.seen = type, row, Health.HEALTHY, self._clock.now()
         node.asked = asked_after_register(node.asked)
+        node.about, node.skew, node.figures = about, None, {}
         node.epoch += 1
         if type is NodeType.INDEX_SERVER and not node.placed:
             self._catch_up(node)
         return Lease(node.id, address, node.epoch)
 
-    def heartbeat(self, lease: Lease) -> NodeState:
+    def _living(self) -> list[LivingNode]:
+        now = self._clock.now()
+        return [
+            LivingNode(node.address, node.type, node.about.machine, node.about.token, now - node.seen)
+            for node in self._state.nodes.values()
+            if node.state is not NodeState.OFFLINE
+        ]
+
+    def heartbeat(self, lease: Lease, told: NodeTold | None = None) -> NodeState:
         node = self._alive(lease)
         now = self._clock.now()
+        told = told or NodeTold()
+        node.skew = skew_of(told, now) if told.clock else node.skew
+        if (figures := stored_figures(told)) is not None:
+            node.figures = msgspec.json.decode(figures)
         # If we were away as well, the others may only seem late.
         if not is_ended(now - node.seen, self._settings.lease):
             node.seen = now
@@ -94,6 +123,10 @@ class MemoryNodes(MemoryLinks, MemoryChunks):
             epoch=node.epoch,
             seen=late,
             holds=self._holds(node),
+            machine=node.about.machine,
+            version=node.about.version,
+            skew=node.skew,
+            figures=node.figures,
         )
 
     def _holds(self, node: MemoryNode) -> int:

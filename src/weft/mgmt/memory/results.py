@@ -8,7 +8,7 @@ from weft.errors import MgmtError
 from weft.mgmt.memory.claims import MemoryClaims
 from weft.mgmt.memory.links import MemoryLinks
 from weft.mgmt.memory.state import MemoryLink, values_for
-from weft.mgmt.rules.results import MOST_LOSSES, as_kept, robots_expiry, wait_until
+from weft.mgmt.rules.results import MOST_LOSSES, as_kept, is_same, robots_expiry, wait_until
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.values import DocId, Lease, LinkState, NodeId, Outcome, Result, Robots
 from weft.model.fetch_error import FetchError
@@ -28,8 +28,8 @@ class MemoryResults(MemoryClaims, MemoryLinks):
         link = self._state.links.get(result.doc_id)
         if link is None or result.claim != link.claim:
             return False
-        kept = as_kept(result)
-        if link.result == kept:
+        kept = as_kept(result, self._clock.now())
+        if is_same(link.result, kept):
             return True
         if link.state is not LinkState.CRAWLING or holder not in (None, link.node):
             return False

@@ -24,11 +24,13 @@ from weft.mgmt.values import (
     Lease,
     LinkKind,
     LinkState,
+    NodeAbout,
     NodeId,
     NodeState,
     NodeType,
     Result,
     Robots,
+    StoreOwner,
     Wish,
 )
 from weft.model.host import ADDRESS_SLOTS, NO_SLOT
@@ -78,6 +80,9 @@ class MemoryChunk:
     lost_leases: int = 0
     errors: int = 0
     reason: str = ""
+    waits_for: str = ""
+    waits_until: int = 0
+    waiting_since: int = 0
 
 
 @dataclass(slots=True)
@@ -91,6 +96,9 @@ class MemoryNode:
     asked: NodeState = NodeState.ONLINE
     epoch: int = 0
     seen: int = 0
+    about: NodeAbout = field(default_factory=NodeAbout)
+    skew: int | None = None
+    figures: dict[str, Any] = field(default_factory=dict)
     placed: list[ChunkId] = field(default_factory=list)
     acknowledged: int = 0
 
@@ -134,6 +142,9 @@ class MemoryState:
     wanted: dict[str, Wish] = field(default_factory=dict)
     slots: list[NodeId | None] = field(default_factory=lambda: [None] * ADDRESS_SLOTS)
     leaving: set[int] = field(default_factory=set)
+    identity: dict[str, str] = field(default_factory=dict)
+    """What all processes must agree on."""
+    store: StoreOwner | None = None
     newest: int = 0
     """The newest moment of any call."""
     jump: ClockJump = field(default_factory=lambda: ClockJump(by=0))

@@ -10,6 +10,16 @@ ALONE_AFTER: Final = 3
 """A chunk whose builders lost their leases this often is given out alone: it may be what kills them."""
 MOST_LOST_LEASES: Final = 6
 MOST_BUILD_ERRORS: Final = 3
+LONGEST_RECORDS_WAIT: Final = 10 * 60_000
+"""Milliseconds that a chunk waits for records that cannot be reached, until it is tried again."""
+
+
+def has_waited(until: int, now: int) -> bool:
+    """Whether a chunk that waits for records is to be tried again.
+
+    A moment that is too far ahead was set before the clock was set back.
+    """
+    return until <= now or until > now + LONGEST_RECORDS_WAIT
 
 
 def goes_alone(lost_leases: int) -> bool:

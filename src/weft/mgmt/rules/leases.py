@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from weft.mgmt.values import Health, NodeState
+from typing import Final
+
+import msgspec
+
+from weft.mgmt.values import Health, NodeState, NodeTold
+
+FIGURES_MOST: Final = 16 * 1024
+"""Bytes of a node's figures that are kept."""
 
 
 def health_of(state: NodeState, stored: Health, late: int, heartbeat: float, lease: float) -> Health:
@@ -21,3 +28,14 @@ def is_ended(late: int, lease: float) -> bool:
 def asked_after_register(asked: NodeState) -> NodeState:
     """A pause outlives a restart; a drain is over once the node is."""
     return NodeState.PAUSED if asked is NodeState.PAUSED else NodeState.ONLINE
+
+
+def skew_of(told: NodeTold, now: int) -> int | None:
+    """How far a node's clock is ahead of the control plane's, as it told; None: it did not."""
+    return told.clock - now if told.clock else None
+
+
+def stored_figures(told: NodeTold) -> str | None:
+    """The figures of a heartbeat as they are kept; None: those of before stay."""
+    text = msgspec.json.encode(told.figures).decode() if told.figures else ""
+    return text if 0 < len(text) <= FIGURES_MOST else None

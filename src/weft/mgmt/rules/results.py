@@ -46,17 +46,37 @@ def robots_expiry(result: Result, now: int) -> int:
     return now + ROBOTS_AGE if is_answer and not result.error else now
 
 
-def as_kept(result: Result) -> Result:
+def as_kept(result: Result, now: int) -> Result:
     """A result as a database keeps it: without the body, and what a server sent us without NUL and lone surrogates.
 
-    All texts are bounded. A result without a record and an error class gets the class `unknown`.
+    All texts are bounded. A result without a record and an error class gets the class `unknown`. It ended `now` at the
+    latest, by the database's clock: the clocks of spiders differ, and what ended later counts as newer.
     """
+    if result.ended > now:
+        result = _ended_by(result, now)
     if not result.body and result.position and _is_plain(result):
         return result  # nearly all are
     texts = {name: _bounded(name, text) for name, text in zip(_TEXTS, _texts_of(result), strict=True)}
     if not texts["error"] and result.position is None:
         texts["error"] = FetchError.UNKNOWN
     return msgspec.structs.replace(result, body=b"", **texts)
+
+
+def _ended_by(result: Result, moment: int) -> Result:
+    """The same result, moved back to this moment; it took as long."""
+    started = max(0, result.started - (result.ended - moment))
+    return msgspec.structs.replace(result, started=started, ended=moment)
+
+
+def is_same(kept: Result | None, result: Result) -> bool:
+    """Whether a result, as it would be kept now, is the one that was kept before.
+
+    The times that were kept may have been moved back; a record tells that it is the same by its place.
+    """
+    if kept is None or kept == result:
+        return kept is not None
+    times = {"started": kept.started, "ended": kept.ended}
+    return kept.position is not None and msgspec.structs.replace(result, **times) == kept
 
 
 def _is_plain(result: Result) -> bool:

@@ -29,6 +29,8 @@ class Cause(Enum):
     """The last link of a chunk is finished or given back."""
     TAKE = auto()
     BUILD = auto()
+    WAIT = auto()
+    """Its records cannot be reached."""
     RETRY = auto()
     PAUSE = auto()
     DRAIN = auto()
@@ -73,6 +75,8 @@ BUILDER: Final[Mapping[tuple[BuilderTask | None, Cause], BuilderTask]] = Mapping
     {
         (None, Cause.TAKE): BuilderTask.BUILDING,
         (BuilderTask.ERROR, Cause.TAKE): BuilderTask.BUILDING,
+        (BuilderTask.WAITING, Cause.TAKE): BuilderTask.BUILDING,
+        (BuilderTask.BUILDING, Cause.WAIT): BuilderTask.WAITING,
         (BuilderTask.BUILDING, Cause.BUILD): BuilderTask.BUILT,
         (BuilderTask.BUILDING, Cause.FAIL): BuilderTask.ERROR,
         (BuilderTask.BUILDING, Cause.RELEASE): BuilderTask.ERROR,

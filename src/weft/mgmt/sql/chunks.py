@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from weft.mgmt.rules.chunks import SEALED_MOST, goes_alone, may_be_offered
+from weft.mgmt.rules.chunks import LONGEST_RECORDS_WAIT, SEALED_MOST, goes_alone, may_be_offered
 from weft.mgmt.rules.transitions import Cause, builder_after
 from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Row, Transaction
@@ -40,7 +40,8 @@ VALUES (:chunk, :address, 'crawled', 0, :finished, 1)
 """
 
 _OFFERED: Final = """
-SELECT crawler.chunk_id, index_builder.ib_task, COALESCE(index_builder.lost_leases, 0)
+SELECT crawler.chunk_id, index_builder.ib_task, COALESCE(index_builder.lost_leases, 0),
+    COALESCE(index_builder.waiting_since, 0)
 FROM crawler LEFT JOIN index_builder ON index_builder.chunk_id = crawler.chunk_id
 WHERE crawler.offered = 1 ORDER BY crawler.chunk_id LIMIT :most {skip_crawler}
 """
@@ -55,6 +56,20 @@ _OFFER: Final = "UPDATE crawler SET offered = :offered WHERE chunk_id {in chunks
 _LINKS: Final = f"""
 SELECT chunk_id, "index", uri, link, state, {SELECTED} FROM link WHERE chunk_id {{in chunks}} ORDER BY "index"
 """  # noqa: S608
+
+_WAIT: Final = """
+UPDATE index_builder SET ib_task = 'waiting', waits_for = :node, waits_until = :until,
+    waiting_since = CASE WHEN waiting_since = 0 THEN :now ELSE waiting_since END
+WHERE chunk_id = :chunk
+"""
+_HAVE_WAITED: Final = """
+UPDATE index_builder SET waits_until = 0
+WHERE ib_task = 'waiting' AND waits_until > 0 AND (waits_until <= :now OR waits_until > :too_late) RETURNING chunk_id
+"""
+_BACK: Final = """
+UPDATE index_builder SET waits_until = 0
+WHERE ib_task = 'waiting' AND waits_until > 0 AND waits_for = :node RETURNING chunk_id
+"""
 
 _ONLINE: Final = "SELECT count(*) FROM host WHERE type = :type AND state = 'online'"
 _WAITING: Final = "SELECT COALESCE(sum(finished), 0), min(chunk_id) FROM crawler WHERE offered = 1"
@@ -125,13 +140,38 @@ def seal_finished(tx: Transaction, counters: CounterChanges, crawler: Lease) -> 
 
 def take_crawled(tx: Transaction, builder: Lease, most: int = 5) -> list[BuildChunk]:
     alive(tx, builder)
-    chosen = _chosen([_Offered(*row) for row in tx.rows(_OFFERED, most=max(most, 0))])
+    _offer(tx, tx.rows(_HAVE_WAITED, now=tx.now, too_late=tx.now + LONGEST_RECORDS_WAIT))
+    offered = [_Offered(*row) for row in tx.rows(_OFFERED, most=max(most, 0))]
+    chosen = _chosen(offered)
     if not chosen:
         return []
+    waited = {one.chunk: max(0, tx.now - one.waiting_since) for one in offered if one.waiting_since}
     attempts: dict[ChunkId, int] = dict(tx.rows(_GIVE, address=builder.address, rows=[[chunk] for chunk in chosen]))
     tx.run(_OFFER, offered=0, chunks=chosen)
     links = _links(tx, chosen)
-    return [BuildChunk(chunk, attempts[chunk], links[chunk]) for chunk in chosen]
+    return [BuildChunk(chunk, attempts[chunk], links[chunk], waited.get(chunk, 0)) for chunk in chosen]
+
+
+def _offer(tx: Transaction, rows: Sequence[Row]) -> int:
+    if rows:
+        tx.run(_OFFER, offered=1, chunks=sorted(chunk for (chunk,) in rows))
+    return len(rows)
+
+
+def wait_for_records(tx: Transaction, builder: Lease, chunk: ChunkId, attempt: int, node: str, wait: int) -> bool:
+    alive(tx, builder)
+    held = _lock_attempt(tx, builder, chunk, attempt)
+    if held is not None and held.task is BuilderTask.BUILDING:
+        builder_after(held.task, Cause.WAIT, chunk)
+        until = tx.now + min(max(wait, 1), LONGEST_RECORDS_WAIT)
+        tx.run(_WAIT, chunk=chunk, node=node, until=until, now=tx.now)
+        return True
+    return held is not None and held.task is BuilderTask.WAITING
+
+
+def records_back(tx: Transaction, builder: Lease, node: str) -> int:
+    alive(tx, builder)
+    return _offer(tx, tx.rows(_BACK, node=node))
 
 
 def build_queue(tx: Transaction) -> BuildQueue:
@@ -148,6 +188,7 @@ class _Offered(NamedTuple):
     chunk: ChunkId
     task: str | None
     lost_leases: int
+    waiting_since: int
 
 
 def _chosen(offered: Sequence[_Offered]) -> list[ChunkId]:

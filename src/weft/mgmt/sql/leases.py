@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+import msgspec
+
 from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost, MgmtForeign
+from weft.mgmt.rules.admission import LivingNode
 from weft.mgmt.rules.leases import health_of, is_ended
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.values import Health, Lease, Node, NodeId, NodeState, NodeType
@@ -21,9 +24,11 @@ SELECT
     + (SELECT count(*) FROM link WHERE node = host."index" AND link.state = 'crawling' AND kind = 'robots')
     + (SELECT count(*) FROM index_builder WHERE ib_host = host.host AND ib_task <> 'built' AND ib_task = 'building')
     + placed - acknowledged,
+    machine, version, skew, figures,
     {_COLUMNS}
 FROM host ORDER BY "index"
 """  # noqa: S608
+_ADMITTED: Final = "SELECT host, type, machine, token, seen FROM host WHERE state <> 'offline'"
 _NEW: Final = f"""
 INSERT INTO host (host, type, state, health, asked, epoch, seen)
 VALUES (:address, :type, 'offline', 'healthy', 'online', 0, :now) RETURNING {_COLUMNS}
@@ -104,10 +109,28 @@ def changed_health(tx: Transaction, settings: MgmtSettings) -> list[tuple[NodeId
 
 
 def nodes(tx: Transaction, settings: MgmtSettings) -> list[Node]:
-    return [_shown(_node(tuple(row)), int(holds), tx.now, settings) for holds, *row in tx.rows(_ALL)]
+    return [
+        _shown(_node(tuple(row)), int(holds), _Told(*told), tx.now, settings)
+        for holds, *told, row in ((row[0], *row[1:5], row[5:]) for row in tx.rows(_ALL))
+    ]
 
 
-def _shown(node: KnownNode, holds: int, now: int, settings: MgmtSettings) -> Node:
+class _Told(NamedTuple):
+    """What a node told of itself."""
+
+    machine: str
+    version: str
+    skew: int | None
+    figures: str
+
+
+def living(tx: Transaction, settings: MgmtSettings) -> list[LivingNode]:
+    """Nodes whose lease has not ended."""
+    found = [LivingNode(*row)._replace(seen=max(0, tx.now - row[-1])) for row in tx.rows(_ADMITTED)]
+    return [node for node in found if not is_ended(node.seen, settings.lease)]
+
+
+def _shown(node: KnownNode, holds: int, told: _Told, now: int, settings: MgmtSettings) -> Node:
     return Node(
         id=node.id,
         address=node.address,
@@ -117,6 +140,10 @@ def _shown(node: KnownNode, holds: int, now: int, settings: MgmtSettings) -> Nod
         epoch=node.epoch,
         seen=max(0, now - node.seen),
         holds=holds,
+        machine=told.machine,
+        version=told.version,
+        skew=told.skew,
+        figures=msgspec.json.decode(told.figures),
     )
 
 

@@ -10,11 +10,11 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from weft.config.sections import MgmtSettings
 from weft.mgmt.rules.leases import is_ended
-from weft.mgmt.sql import chunks, claims, leases, links, nodes, overview, results, web_hosts, wishes
+from weft.mgmt.sql import chunks, claims, identity, leases, links, nodes, overview, results, web_hosts, wishes
 from weft.mgmt.sql.clock_jumps import ClockWentBack, cut_waits, in_time
 from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Database, Transaction
-from weft.mgmt.values import Chunk, Counts, Lease, Node, NodeId, NodeState, NodeType
+from weft.mgmt.values import Chunk, Counts, Lease, Node, NodeAbout, NodeId, NodeState, NodeTold, NodeType
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +96,8 @@ class SqlMgmt:
     take_crawled = writes(chunks.take_crawled)
     build_queue = reads(chunks.build_queue)
     built = counts_links(chunks.built)
+    wait_for_records = writes(chunks.wait_for_records)
+    records_back = writes(chunks.records_back)
     build_failed = writes(chunks.build_failed)
     retry = writes(chunks.retry)
     next_placement = reads(chunks.next_placement)
@@ -115,6 +117,8 @@ class SqlMgmt:
 
     tell = counts_links(nodes.tell)
     ask = writes(nodes.ask)
+    agree = writes(identity.agree)
+    own_store = writes(identity.own_store)
 
     # The calls below need the settings, or more than one transaction.
 
@@ -131,14 +135,14 @@ class SqlMgmt:
 
     _register = counts_links(nodes.register)
 
-    def register(self, type: NodeType, address: str, row: int = 0) -> Lease:  # noqa: A002
+    def register(self, type: NodeType, address: str, row: int = 0, about: NodeAbout | None = None) -> Lease:  # noqa: A002
         self.reap()
-        return self._register(type, address, row)
+        return self._register(type, address, row, about or NodeAbout(), self._settings)
 
     _renew = writes(nodes.renew)
 
-    def heartbeat(self, lease: Lease) -> NodeState:
-        asked, late = self._renew(lease)
+    def heartbeat(self, lease: Lease, told: NodeTold | None = None) -> NodeState:
+        asked, late = self._renew(lease, told or NodeTold())
         # If we were away as well, the others may only seem late.
         if not is_ended(late, self._settings.lease):
             self.reap()

@@ -7,25 +7,28 @@ from typing import Final
 
 from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost, MgmtError, TransitionRefused
-from weft.mgmt.rules.leases import asked_after_register
+from weft.mgmt.rules.admission import admit
+from weft.mgmt.rules.leases import asked_after_register, skew_of, stored_figures
 from weft.mgmt.rules.transitions import ASKED, Cause, node_after
 from weft.mgmt.sql.chunks import catch_up, offer_again
 from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Transaction
-from weft.mgmt.sql.leases import IsDead, KnownNode, add_node, lock_node, lock_node_at
+from weft.mgmt.sql.leases import IsDead, KnownNode, add_node, living, lock_node, lock_node_at
 from weft.mgmt.sql.links import release
 from weft.mgmt.sql.web_hosts import free_slots
-from weft.mgmt.values import Health, Lease, NodeId, NodeState, NodeType
+from weft.mgmt.values import Health, Lease, NodeAbout, NodeId, NodeState, NodeTold, NodeType
 
 REGISTERING: Final = 2
 
 _REGISTER: Final = """
 UPDATE host SET type = :type, "row" = :row, state = :state, health = 'healthy', asked = :asked, epoch = epoch + 1,
-    seen = :now
+    seen = :now, machine = :machine, version = :version, token = :token, skew = NULL, figures = '{}'
 WHERE "index" = :node RETURNING epoch
 """
 _SEEN: Final = """SELECT asked, seen FROM host WHERE "index" = :node AND epoch = :epoch {update}"""
-_RENEW: Final = """UPDATE host SET seen = :now WHERE "index" = :node"""
+_RENEW: Final = """
+UPDATE host SET seen = :now, skew = COALESCE(:skew, skew), figures = COALESCE(:figures, figures) WHERE "index" = :node
+"""
 _TELL: Final = """UPDATE host SET state = :state WHERE "index" = :node"""
 _ASK: Final = """UPDATE host SET asked = :state WHERE "index" = :node"""
 _VOID: Final = """UPDATE host SET state = :state, health = :health, epoch = epoch + 1 WHERE "index" = :node"""
@@ -38,17 +41,21 @@ def register(
     type_: NodeType,
     address: str,
     row: int,
+    about: NodeAbout,
+    settings: MgmtSettings,
     hold: Callable[[Lease], None] = lambda lease: None,
 ) -> Lease:
     """`hold` gets the new lease before anybody else can know of it."""
     tx.serialise(REGISTERING)
+    admit(type_, address, about, living(tx, settings))
     node = lock_node_at(tx, address) or add_node(tx, type_, address)
     if node.state is not NodeState.OFFLINE:
         void(tx, counters, node, Cause.LEASE_END)
     state = node_after(NodeState.OFFLINE, Cause.REGISTER, address)
     asked = asked_after_register(node.asked)
     facts = {"type": type_.value, "row": row, "state": state.value, "asked": asked.value}
-    ((epoch,),) = tx.rows(_REGISTER, node=node.id, now=tx.now, **facts)
+    told = {"machine": about.machine, "version": about.version, "token": about.token}
+    ((epoch,),) = tx.rows(_REGISTER, node=node.id, now=tx.now, **facts, **told)
     if type_ is NodeType.INDEX_SERVER:
         catch_up(tx, node.id)
     lease = Lease(node.id, address, epoch)
@@ -56,13 +63,13 @@ def register(
     return lease
 
 
-def renew(tx: Transaction, lease: Lease) -> tuple[NodeState, int]:
+def renew(tx: Transaction, lease: Lease, told: NodeTold) -> tuple[NodeState, int]:
     """What the node is asked to be, and how long ago its last heartbeat was."""
     found = tx.rows(_SEEN, node=lease.node, epoch=lease.epoch)
     if not found:
         raise LeaseLost(lease.address, lease.epoch)
     asked, seen = found[0]
-    tx.run(_RENEW, node=lease.node, now=tx.now)
+    tx.run(_RENEW, node=lease.node, now=tx.now, skew=skew_of(told, tx.now), figures=stored_figures(told))
     return NodeState(asked), tx.now - seen
 
 

@@ -23,6 +23,7 @@ _CHUNKS: Final[Mapping[str, str]] = {
     "crawled": "SELECT count(*) FROM crawler WHERE offered = 1",
     "empty": "SELECT count(*) FROM crawler WHERE c_task = 'crawled' AND finished = 0",
     "building": "SELECT count(*) FROM index_builder WHERE ib_task <> 'built' AND ib_task = 'building'",
+    "waiting": "SELECT count(*) FROM index_builder WHERE ib_task = 'waiting' AND waits_until > 0",
     "error": """SELECT count(*) FROM index_builder JOIN crawler ON crawler.chunk_id = index_builder.chunk_id
         WHERE ib_task <> 'built' AND ib_task = 'error' AND offered = 0""",
 }

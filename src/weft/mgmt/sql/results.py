@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from weft.errors import MgmtError
-from weft.mgmt.rules.results import MOST_LOSSES, as_kept, robots_expiry, wait_until
+from weft.mgmt.rules.results import MOST_LOSSES, as_kept, is_same, robots_expiry, wait_until
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.sql.claims import FailedLink, replace
 from weft.mgmt.sql.counters import CounterChanges, lock_chunks
@@ -56,11 +56,11 @@ def take_results(
     known = lock_links(tx, doc_ids)
     taken: dict[DocId, Result] = {}
     answers = []
-    for result in map(as_kept, results):
+    for result in (as_kept(result, tx.now) for result in results):
         link = known.get(result.doc_id)
         if link is not None and result.doc_id not in taken and _is_due(link, result, holder):
             taken[result.doc_id] = result
-        answers.append(link is not None and (taken.get(result.doc_id) or _stored(link)) == result)
+        answers.append(link is not None and is_same(taken.get(result.doc_id) or _stored(link), result))
     bodies = {result.doc_id: result.body for result in results}
     finish(tx, counters, [(known[doc_id], result) for doc_id, result in taken.items()])
     _keep_robots(tx, [(known[doc_id], result, bodies[doc_id]) for doc_id, result in taken.items()])
