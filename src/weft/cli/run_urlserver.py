@@ -45,8 +45,8 @@ def run(invocation: Invocation) -> None:
     Prints one line when it is registered.
     """
     from weft.config import host_and_port
-    from weft.mgmt.open import is_embedded, open_mgmt
-    from weft.roles.listener import open_listener, require_reachable
+    from weft.mgmt.open import open_mgmt
+    from weft.roles.listener import open_listener
     from weft.roles.log_output import begin_logging
     from weft.roles.open_files import require_files
     from weft.roles.run_token import with_run_token
@@ -61,9 +61,7 @@ def run(invocation: Invocation) -> None:
     # The loop must not wait for the thread that talks to the control plane: a host asked late is a host kept idle.
     sys.setswitchinterval(0.0005)
     address = host_and_port(settings.urlserver.listen)
-    if not is_embedded(settings):
-        require_reachable("urlserver", address, settings.urlserver.address)
-    tls, is_reserved = tls_contexts(settings), has_supervisor(os.environ)
+    tls, is_reserved = checked_tls(settings, address), has_supervisor(os.environ)
     with open_listener("urlserver.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener:
         mgmt = open_mgmt(settings, home)
         try:
@@ -80,16 +78,13 @@ async def _run(
 
     from weft.addresses.resolver import Resolver
     from weft.clock import MonotonicClock, SystemClock
-    from weft.config import host_and_port
     from weft.roles.calls import ControlPlane
-    from weft.roles.own_certificate import warn_of_certificate
     from weft.roles.status_file import write_status
     from weft.urlserver.mgmt_gateway import Clocks
     from weft.urlserver.service import UrlServer
     from weft.urlserver.view.questions import serve_questions
 
     clocks, control, address = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), node_address(settings)
-    warn_of_certificate(settings, tls.listening, host_and_port(address)[0])
     async with Resolver(settings.urlserver, clocks.wall) as resolver:
         resources = make_resources(settings, control, clocks, tls.dialling)
         server = UrlServer(resources, resolver, lambda seen: write_status(home, STATUS, msgspec.to_builtins(seen)))
@@ -106,14 +101,20 @@ def node_address(settings: Settings) -> str:
     return settings.urlserver.address or settings.urlserver.listen
 
 
-def tls_contexts(settings: Settings) -> TlsContexts:
-    """For its own port, and for its spiders if any of them is dialled with TLS; raises UsageError."""
+def checked_tls(settings: Settings, listen: tuple[str, int]) -> TlsContexts:
+    """For its own port and its spiders, before anything listens; raises UsageError if others could not reach it."""
     from weft.config import host_and_port, spiders
+    from weft.mgmt.open import is_embedded
+    from weft.roles.listener import require_reachable
+    from weft.roles.own_certificate import warn_of_certificate
     from weft.roles.tls import client_context, server_context, uses_tls
 
+    if not is_embedded(settings):
+        require_reachable("urlserver", listen, settings.urlserver.address)
+    listening = server_context(settings, listen[0])
+    warn_of_certificate(settings, listening, host_and_port(node_address(settings))[0])
     hosts = [host for host, _ in spiders(settings.urlserver.spider_host, settings.urlserver.spider_port)]
     is_dialling = any(uses_tls(settings, host) for host in hosts)
-    listening = server_context(settings, host_and_port(settings.urlserver.listen)[0])
     return TlsContexts(listening, client_context(settings) if is_dialling else None)
 
 

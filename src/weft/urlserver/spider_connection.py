@@ -142,7 +142,7 @@ class SpiderLine:
                 _, connection = await loop.create_connection(self._make_connection, *self._address, ssl=self._tls)
         except OSError as error:
             problem = dial_problem(error, self._address[0]) if self._tls else ""
-            self._note(problem or f"no spider answers ({error.strerror or error or 'timed out'})")
+            self._note(problem or f"no spider answers ({error.strerror or str(error) or 'timed out'})")
             return None
         if self._token:
             connection.write(encode_request(Hello(self._token)))

@@ -22,6 +22,7 @@ from weft.urlserver.view.snapshot import HostView
 LONGEST_QUESTION: Final = 16 * 1024
 LONGEST_ANSWER: Final = 1 << 20
 SECONDS: Final = 5.0
+_HUNG_UP: Final = "it hung up without an answer; perhaps it speaks TLS and this node does not (tls.ca)"
 _SPEAKS_TLS: Final = "it speaks TLS, and this port does not (tls.certificate is not set here)"
 
 
@@ -125,7 +126,8 @@ def _ask(address: str, question: HostQuestion, tls: ssl.SSLContext | None) -> Ho
         with _dialled(host, port, tls) as connection:
             connection.sendall(msgspec.json.encode(question) + b"\n")
             with connection.makefile("rb") as file:
-                return msgspec.json.decode(file.readline(LONGEST_ANSWER), type=HostAnswer)
+                line = file.readline(LONGEST_ANSWER)
+        return msgspec.json.decode(line, type=HostAnswer) if line else HostAnswer(problem=_HUNG_UP)
     except (OSError, msgspec.MsgspecError) as error:
         if tls and isinstance(error, OSError) and (problem := dial_problem(error, host)):
             raise NoUrlServer(f"URL server {address}: {problem}") from error
