@@ -37,13 +37,13 @@ from weft.dispatcher.scope import Scope
 from weft.dispatcher.segment import choose
 from weft.dispatcher.traps import trap
 from weft.errors import UsageError
-from weft.linkindex.keys import BASES
 from weft.mgmt.memory import MemoryMgmt
 from weft.model.domain import reversed_domain
 from weft.model.host import web_host_of
 from weft.model.refusal import RefusalKind
 from weft.model.site import Site, SiteSettings
 from weft.model.url import UrlRules
+from weft.model.versions import BASES
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table

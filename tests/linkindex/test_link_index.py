@@ -30,6 +30,7 @@ from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page, loa
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc, DomainInfo, UriInfo, decode_page, read_doc
 from weft.model.url import Uri, url_of
+from weft.model.versions import BASES
 from weft.store.api import Batch, Column, Reader
 from weft.store.encoding import cell_key
 from weft.store.memory import MemoryStore
@@ -347,11 +348,11 @@ def test_history_of_a_base_that_gets_no_more_is_dropped_too() -> None:
     index = LinkIndex(store, IndexSettings(keep_days=10), clock)
     index.apply([load_page(RULES, RULES.identify("https://z.org/"), 1000, [], Doc())])
     clock.advance(11 * 86_400)
-    for number in range(keys.BASES):
+    for number in range(BASES):
         url = RULES.identify(f"https://a.com/{number}")
         index.apply([load_page(RULES, url, 2000 + number, [], Doc())])
     assert next(store.scan(Table.CHANGES, b"u:org.z"), None) is None
-    assert len(Index(store, RULES).changes(limit=100).items) == keys.BASES
+    assert len(Index(store, RULES).changes(limit=100).items) == BASES
 
 
 @given(history=histories, seed=seeds)

@@ -106,8 +106,9 @@ def test_a_robots_link_is_opened_and_never_claimed() -> None:
 
 def test_a_built_chunk_and_an_offline_node_stay_what_they_are() -> None:
     for cause in Cause:
-        with pytest.raises(TransitionRefused):
-            transitions.builder_after(BuilderTask.BUILT, cause)
+        if cause is not Cause.BUILD_AGAIN:
+            with pytest.raises(TransitionRefused):
+                transitions.builder_after(BuilderTask.BUILT, cause)
         if cause is not Cause.REGISTER:
             with pytest.raises(TransitionRefused):
                 transitions.node_after(NodeState.OFFLINE, cause)

@@ -26,7 +26,7 @@ from weft.errors import (
     StoreUnwritable,
 )
 from weft.store.api import Batch
-from weft.store.directory import MARKER
+from weft.store.directory import MARKER, store_id
 from weft.store.rocksdb import RocksReader, RocksStore
 from weft.store.tables import Table
 
@@ -349,10 +349,43 @@ def test_settings_hold_at_every_opening(path: Path, cache: int) -> None:
 
 def test_the_marker_tells_the_format(path: Path) -> None:
     filled(path, 1)
-    assert json.loads((path / MARKER).read_text()) == {
+    marker = json.loads((path / MARKER).read_text())
+    assert len(marker.pop("id")) == 32
+    assert marker == {
         "weft": "store",
         "engine": "rocksdb",
         "format": 2,
         "uri_rules": 2,
         "fingerprints": 1,
     }
+
+
+def test_a_store_keeps_its_id_and_a_copy_has_it_too(path: Path, tmp_path: Path) -> None:
+    filled(path, 1)
+    name = store_id(path)
+    with RocksStore(path) as store:
+        store.checkpoint(tmp_path / "copy")
+    assert store_id(path) == store_id(tmp_path / "copy") == name
+    filled(tmp_path / "other", 1)
+    assert store_id(tmp_path / "other") != name
+
+
+def test_a_store_of_before_gets_an_id_when_it_is_opened_for_writing(path: Path) -> None:
+    filled(path, 1)
+    marker = json.loads((path / MARKER).read_text())
+    del marker["id"]
+    (path / MARKER).write_text(json.dumps(marker))
+    assert store_id(path) == ""
+    RocksReader(path).close()
+    assert store_id(path) == ""
+    RocksStore(path).close()
+    assert len(store_id(path)) == 32
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads have no priority of their own here")
+def test_merging_gives_way_to_those_who_load_pages(path: Path) -> None:
+    with RocksStore(path):
+        stats = [(task / "stat").read_text().rpartition(") ") for task in Path("/proc/self/task").iterdir()]
+    niceness = {name.partition("(")[2]: int(fields.split()[16]) for name, _, fields in stats}
+    assert niceness["rocksdb:low"] == 10
+    assert niceness["rocksdb:high"] == 0, "pages wait for what it writes"

@@ -225,6 +225,10 @@ class Machine(RuleBasedStateMachine):
     def retry(self, which: list[ChunkId] | None) -> None:
         self.all(lambda mgmt: mgmt.retry(which))
 
+    @rule()
+    def offer_built(self) -> None:
+        self.all(lambda mgmt: mgmt.offer_built())
+
     @rule(n=some, after=st.integers(0, 4))
     def serve(self, n: int, after: int) -> None:
         self.all(lambda mgmt: mgmt.next_placement(self.lease(n), after))

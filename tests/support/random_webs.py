@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from weft.linkindex.cells import query_cells
 from weft.linkindex.changes import history_cells
 from weft.linkindex.index_state import IndexState
-from weft.linkindex.keys import BASES, base_of
+from weft.linkindex.keys import base_of
 from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page
 from weft.linkindex.records import Doc
 from weft.linkindex.round import CountingRules, plan_round
 from weft.linkindex.updates import LinkChange
 from weft.model.url import UrlRules
+from weft.model.versions import BASES
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
 

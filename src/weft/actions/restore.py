@@ -10,10 +10,12 @@ from weft.dispatcher.take_back import take_back_given
 from weft.errors import MgmtMissing, UsageError
 from weft.home import Home
 from weft.index.chunk_markers import forget_all
+from weft.mgmt.api import OperatorCalls
 from weft.mgmt.node_locks import is_any_held
 from weft.mgmt.open import is_embedded
 from weft.mgmt.sqlite import SqliteMgmt
 from weft.mgmt.sqlite_copies import copies_of, database_of, newest_good_copy, put_back, set_aside
+from weft.mgmt.values import NodeState, NodeType, StoreOwner
 from weft.store.api import Store
 
 
@@ -47,6 +49,22 @@ def take_back(settings: Settings, store: Store) -> int:
     # Numbers of chunks will be used again: a marker of an old one would pass for the new one's.
     forget_all(store)
     return links
+
+
+def build_again(mgmt: OperatorCalls, store: Store, owner: StoreOwner) -> int:
+    """Have an empty store filled from the archives, because the one of this control plane is lost; how many chunks.
+
+    Every link's last result is read again. May be killed at any moment and run again.
+    """
+    mgmt.reap()
+    if store.last_seq:
+        raise UsageError(f"the store of {owner.where} is not empty; expected a new home (`weft init`), which is filled")
+    for node in mgmt.nodes():
+        if node.type is NodeType.INDEX_BUILDER and node.state is not NodeState.OFFLINE:
+            raise UsageError(f"{node.address} is running, or was until a moment ago; stop it first")
+    chunks = mgmt.offer_built()
+    mgmt.own_store(owner, replaces=True)
+    return chunks
 
 
 def _chosen_copy(settings: Settings, home: Home, *, without_copy: bool) -> Path | None:

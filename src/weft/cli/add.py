@@ -56,11 +56,13 @@ def add(
     given = _given(urls, file)
     invocation = context.ensure_object(Invocation)
     from weft.config import starter
+    from weft.roles.identity import require_identity
 
     if invocation.home.make(starter()):
         invocation.writer().close()
         say(f"Created {invocation.home.path}", err=True)
     with control_plane(invocation) as mgmt:
+        require_identity(mgmt, invocation.load().settings)
         added = seed_adder(invocation, mgmt, scope, is_local=is_local)
         add_seeds(added, given)
     if as_json:

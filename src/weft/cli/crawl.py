@@ -173,8 +173,10 @@ def _prepare(
 ) -> None:
     from weft.actions.settings_warnings import settings_warnings
     from weft.actions.sites import change_sites, unbound_sites
+    from weft.roles.identity import require_identity
 
     with control_plane(invocation) as mgmt:
+        require_identity(mgmt, invocation.load().settings)
         seeds = seed_adder(invocation, mgmt, scope, is_local=is_local)
         add_seeds(seeds, (("", url) for url in urls))
         if seeds.refused and seeds.refused == len(urls):

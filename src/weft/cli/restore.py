@@ -7,6 +7,7 @@ import json
 import click
 
 from weft.answers.objects import moment
+from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.output import say, say_json
 from weft.cli.tables import amount
@@ -22,18 +23,26 @@ from weft.errors import UsageError
     is_flag=True,
     help="Leave the control plane as it is, and crawl again what was under way: after you restored it yourself.",
 )
+@click.option(
+    "--new-index",
+    is_flag=True,
+    help="The index was lost, and the control plane was not: build the index of this home from the archives.",
+)
 @as_json
 @click.pass_obj
-def run(invocation: Invocation, without_copy: bool, links_only: bool, as_json: bool) -> None:
+def run(invocation: Invocation, without_copy: bool, links_only: bool, new_index: bool, as_json: bool) -> None:
     """Put back the newest good copy of the control plane.
 
     Nothing may run meanwhile. The damaged file is kept; what was under way is crawled again.
     """
     from weft.actions.restore import restore, take_back
 
-    if without_copy and links_only:
-        raise UsageError("give --without-copy or --links-only, not both")
+    if sum((without_copy, links_only, new_index)) > 1:
+        raise UsageError("give only one of --without-copy, --links-only and --new-index")
     settings, home = invocation.load().settings, invocation.home.require()
+    if new_index:
+        _build_again(invocation, as_json=as_json)
+        return
     if links_only:
         with invocation.writer() as store:
             links = take_back(settings, store)
@@ -60,3 +69,19 @@ def run(invocation: Invocation, without_copy: bool, links_only: bool, as_json: b
 
 def _crawled_again(links: int) -> str:
     return f"{amount(links, 'link')} that {'was' if links == 1 else 'were'} under way will be crawled again"
+
+
+def _build_again(invocation: Invocation, *, as_json: bool) -> None:
+    from weft.actions.restore import build_again
+    from weft.cli.run_index import store_owner
+    from weft.roles.identity import require_identity
+
+    settings, home = invocation.load().settings, invocation.home
+    with invocation.writer() as store, control_plane(invocation) as mgmt:
+        require_identity(mgmt, settings)
+        chunks = build_again(mgmt, store, store_owner(settings, home))
+    if as_json:
+        say_json(json.dumps({"chunks": chunks}))
+    else:
+        say(f"The index is now in {home.path}; {amount(chunks, 'chunk')} will be built again from the archives")
+        say("  start its index process, and the spiders that hold the archives: `weft run index`, `weft run spider`")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from weft.index.reading_lanes import FetchReading
     from weft.index.service import IndexResources
     from weft.mgmt.api import Mgmt
+    from weft.mgmt.values import StoreOwner
     from weft.store.api import Store
 
 
@@ -40,11 +41,14 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     from weft.index.fetch_reader_pool import fetch_reader_pool
     from weft.index.service import IndexService
     from weft.mgmt.open import open_mgmt
+    from weft.roles.identity import require_identity
     from weft.roles.log_output import begin_logging
     from weft.roles.memory_return import return_memory
+    from weft.roles.run_token import with_run_token
     from weft.roles.stop import run_role
 
-    settings, home = invocation.load().settings, invocation.home_to_write()
+    home = invocation.home_to_write()
+    settings = with_run_token(invocation.load().settings, home.path)
     begin_logging()
     return_memory()
     clock, archive = SystemClock(), home.path / settings.spider.warc_dir
@@ -54,6 +58,8 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
         upkeep(settings, home),
         fetch_reader_pool(settings, rules_of(settings), archive, workers) as reading,
     ):
+        require_identity(mgmt, settings)
+        require_this_store(mgmt, settings, home)
         resources = make_resources(settings, mgmt, store, reading, clock, home.path)
         if again is not None:
             due_before = clock.now() - int(again * 1000)
@@ -61,6 +67,20 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
         say("index runs")
         run_role(IndexService(resources).run)
         resources.control.close()
+
+
+def require_this_store(mgmt: Mgmt, settings: Settings, home: Home) -> None:
+    from weft.roles.identity import require_store
+
+    require_store(mgmt, settings, store_owner(settings, home))
+
+
+def store_owner(settings: Settings, home: Home) -> StoreOwner:
+    from weft.mgmt.values import StoreOwner
+    from weft.roles.this_node import machine_name
+    from weft.store.directory import store_id
+
+    return StoreOwner(store_id(home.store), f"{machine_name(settings)}:{home.path.resolve()}")
 
 
 def upkeep(settings: Settings, home: Home) -> AbstractContextManager[object]:
@@ -76,6 +96,7 @@ def make_resources(
 ) -> IndexResources:
     from functools import partial
 
+    from weft import __version__
     from weft.clock import MonotonicClock
     from weft.config import fetch_conditions
     from weft.dispatcher.dispatcher import Dispatcher
@@ -87,11 +108,14 @@ def make_resources(
     from weft.roles.calls import ControlPlane
     from weft.roles.lease import LeaseKeeper
     from weft.roles.status_file import write_status
+    from weft.roles.this_node import about_this_node, machine_name
 
     control, index = ControlPlane(mgmt), LinkIndex(store, settings.index)
+    address = f"index@{machine_name(settings)}:{home.resolve()}"
+    about = about_this_node(settings, __version__, is_sole=True)
     return IndexResources(
         control=control,
-        keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, f"index@{home.resolve()}", settings.mgmt),
+        keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, address, settings.mgmt, about=about),
         builder=Builder(store, index, reading, settings.dispatcher, clock, load_handlers()),
         dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock, fetch_conditions(settings)),
         settings=settings.dispatcher,

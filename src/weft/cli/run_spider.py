@@ -35,6 +35,7 @@ def run(invocation: Invocation) -> None:
     """
     from weft.config import host_and_port
     from weft.mgmt.open import open_mgmt
+    from weft.roles.identity import require_identity
     from weft.roles.listener import open_listener
     from weft.roles.log_output import begin_logging
     from weft.roles.run_token import with_run_token
@@ -50,6 +51,7 @@ def run(invocation: Invocation) -> None:
     with open_listener("spider.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener:
         mgmt = open_mgmt(settings, home)
         try:
+            require_identity(mgmt, settings)
             access = Access(settings.spider.token, home.path / settings.spider.warc_dir, tls)
             run_role(lambda stop: _run(settings, mgmt, listener, access, stop))
         finally:
@@ -120,6 +122,7 @@ def make_resources(
     from weft.mgmt.values import NodeType
     from weft.roles.calls import ControlPlane
     from weft.roles.lease import LeaseKeeper
+    from weft.roles.this_node import about_this_node
     from weft.spider.request_builder import RequestBuilder
     from weft.spider.response_reader import ResponseReader
     from weft.spider.service import SpiderResources
@@ -133,7 +136,7 @@ def make_resources(
         reader=ResponseReader(decoding, limits.robots_bytes, spider.archive_credentials),
         archive=ArchiveWriter(archive, ArchiveOptions(roll_bytes=spider.warc_bytes, user_agent=agent)),
         control=control,
-        keeper=LeaseKeeper(control, NodeType.SPIDER, node, settings.mgmt),
+        keeper=LeaseKeeper(control, NodeType.SPIDER, node, settings.mgmt, about=about_this_node(settings, __version__)),
     )
 
 

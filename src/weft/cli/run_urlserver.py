@@ -46,6 +46,7 @@ def run(invocation: Invocation) -> None:
     """
     from weft.config import host_and_port
     from weft.mgmt.open import open_mgmt
+    from weft.roles.identity import require_identity
     from weft.roles.listener import open_listener
     from weft.roles.log_output import begin_logging
     from weft.roles.open_files import require_files
@@ -65,6 +66,7 @@ def run(invocation: Invocation) -> None:
     with open_listener("urlserver.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener:
         mgmt = open_mgmt(settings, home)
         try:
+            require_identity(mgmt, settings)
             run_role(lambda stop: _run(settings, mgmt, listener, tls, home.path, stop))
         finally:
             forget_status(home.path, STATUS)
@@ -124,13 +126,16 @@ def make_resources(
     clocks: Clocks,
     tls: ssl.SSLContext | None = None,
 ) -> UrlServerResources:
+    from weft import __version__
     from weft.mgmt.values import NodeType
     from weft.roles.lease import LeaseKeeper
+    from weft.roles.this_node import about_this_node
     from weft.urlserver.address_policy import AddressPolicy
     from weft.urlserver.lease_session import UrlServerResources
     from weft.urlserver.mgmt_gateway import MgmtGateway
 
-    keeper = LeaseKeeper(control, NodeType.CRAWLER, node_address(settings), settings.mgmt, clocks.monotonic)
+    about = about_this_node(settings, __version__)
+    keeper = LeaseKeeper(control, NodeType.CRAWLER, node_address(settings), settings.mgmt, clocks.monotonic, about)
     sitemaps = sitemaps_in_scope(settings, control.mgmt)
     gateway = MgmtGateway(control.mgmt, clocks, robots_policy(settings), AddressPolicy(settings.urlserver), sitemaps)
     return UrlServerResources(settings, control, keeper, gateway, clocks, tls)

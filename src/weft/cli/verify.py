@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.output import say, say_json
 from weft.cli.progress import lines_now_and_then
@@ -79,11 +80,15 @@ def rebuild(invocation: Invocation, as_json: bool) -> None:
     Run it after changing index.count.
     """
     from weft.linkindex.rebuild import rebuild as put_right
+    from weft.roles.identity import COUNT
 
     count = invocation.load().settings.index.count
     with invocation.home.require().workplace() as directory, invocation.writer() as store:
         differences = put_right(store, count, directory, lines_now_and_then())
         seq = store.last_seq
+        with control_plane(invocation, to_read=True) as mgmt:
+            if mgmt.agree({}):
+                mgmt.agree({COUNT: count}, replaces=True)
     if as_json:
         say_json(json.dumps({"seq": seq, "differences": differences, "counting": count}))
     else:

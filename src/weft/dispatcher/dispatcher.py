@@ -26,13 +26,13 @@ from weft.dispatcher.site_changes import SiteChanges
 from weft.dispatcher.stored_time import cut_waits, noted
 from weft.dispatcher.wishes import Wishes
 from weft.linkindex.cells import Cells
-from weft.linkindex.keys import BASES
 from weft.mgmt.api import DispatcherCalls
 from weft.mgmt.values import Reopen
 from weft.model.domain import plain_domain, reversed_domain
 from weft.model.host import web_host_of
 from weft.model.site import Site
 from weft.model.url import PageUrl, Uri, domain_of
+from weft.model.versions import BASES
 from weft.store.api import Batch, Store
 from weft.store.tables import Table
 

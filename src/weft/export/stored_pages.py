@@ -12,6 +12,7 @@ from weft.export.sources import page_rows, ranks
 from weft.linkindex import keys
 from weft.model.domain import Domain, reversed_domain
 from weft.model.url import Uri, domain_of
+from weft.model.versions import BASES
 from weft.store.api import Reader
 from weft.store.tables import Table
 
@@ -35,7 +36,7 @@ class StoredPage(NamedTuple):
 def all_pages(reader: Reader) -> Iterator[StoredPage]:
     """In the order of uris. Everything is read from its beginning to its end; only link records are looked up."""
     columns, docs = _Alongside(page_rows(reader)), _Alongside(_docs(reader))
-    infos = merge(*(_infos(reader, base) for base in range(keys.BASES)))
+    infos = merge(*(_infos(reader, base) for base in range(BASES)))
     pages = (StoredPage(uri, info, columns.at(uri) or {}, docs.at(uri)) for uri, info in infos)
     while some := list(islice(pages, _AT_ONCE)):
         yield from _with_links(reader, some)

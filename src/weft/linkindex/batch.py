@@ -27,6 +27,7 @@ from weft.linkindex.inlinks import InlinkCount, Inlinks, InlinkSort
 from weft.linkindex.records import DomainInfo, Totals, UriInfo, decode_page
 from weft.model.domain import Domain, reversed_domain
 from weft.model.url import Uri, UrlRefused, domain_of, identity_of
+from weft.model.versions import BASES
 from weft.store.api import Reader
 from weft.store.encoding import END
 
@@ -157,7 +158,7 @@ def _uri_infos(references: Iterable[Counted]) -> Iterator[tuple[bytes, UriInfo]]
 
 
 def _count_domains(ranks: Iterable[bytes], domains: ExternalSort, pagecounts: ExternalSort) -> None:
-    of_bases = [Totals()] * keys.BASES
+    of_bases = [Totals()] * BASES
     for domain, info in _domain_infos(ranks):
         value = info.encode()
         domains.add(_as_record(keys.domain_info(domain), value))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from weft.linkindex.cells import Cells
 from weft.linkindex.changes import oldest_block
-from weft.linkindex.keys import BASES
+from weft.model.versions import BASES
 from weft.store.api import Reader
 
 

@@ -10,12 +10,10 @@ from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
+from weft.model.versions import BASES
 from weft.store.api import Column
 from weft.store.encoding import END, descending
 from weft.store.tables import Table
-
-BASES: Final = 64
-"""Domains are spread over this many bases by a hash; fixed for good, whatever the number of machines."""
 
 PAGE, INLINKS, RANK, DOMAIN, INFO = b"page", b"inlinks", b"rank", b"domain", b"info"
 CUR, VERSION, GONE, SINCE, INCOUNT, SCORE, PAGECOUNT = (

@@ -234,6 +234,9 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, Protocol):
         The first one stays, unless `replaces` is set; one that was moved is recorded with its new place.
         """
 
+    def offer_built(self) -> int:
+        """Offer every chunk that was built again, for an index that is empty; returns how many."""
+
     def counts(self) -> Counts: ...
 
     def resting_hosts(self, wait: int, most: int = 10) -> RestingHosts:

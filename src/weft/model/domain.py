@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import Final, NamedTuple, NewType
 
@@ -59,6 +60,12 @@ def reversed_domain(domain: Domain) -> str:
 def plain_domain(reversed_form: str) -> Domain:
     """The form that answers print, from the one that row keys hold."""
     return Domain(reversed_host(reversed_form))
+
+
+def suffix_list_digest() -> str:
+    """Tells whether two machines have the same rules; the order and the comments of their lists do not matter."""
+    rules = _suffix_list().rules
+    return sha256("".join(f"{name} {rules[name]}\n" for name in sorted(rules)).encode()).hexdigest()[:16]
 
 
 def _registrable(host: str, suffixes: _SuffixList) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import shutil
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -59,14 +60,35 @@ def is_vacant(path: Path) -> bool:
     return not path.exists() or (path.is_dir() and not any(path.iterdir()))
 
 
-def appear(path: Path, fill: Callable[[Path], None]) -> None:
-    """Make a store directory that is there whole or not at all: filled aside, marked, synced, then renamed."""
+def store_id(path: Path) -> str:
+    """What names the store at `path` for good, wherever it is moved; empty if it was never opened for writing."""
+    try:
+        return str(json.loads((path / MARKER).read_bytes()).get("id", ""))
+    except (ValueError, OSError):
+        return ""
+
+
+def give_id(path: Path) -> None:
+    """Name a store that was made before stores had names. Its one writer calls this."""
+    if not store_id(path):
+        _write_marker(path, _new_id())
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex
+
+
+def appear(path: Path, fill: Callable[[Path], None], copy_of: Path | None = None) -> None:
+    """Make a store directory that is there whole or not at all: filled aside, marked, synced, then renamed.
+
+    A copy has the id of its original: it may take that one's place.
+    """
     aside = path.with_name(f"{path.name}.new")
     shutil.rmtree(aside, ignore_errors=True)  # left by a process that was killed while filling it
     try:
         aside.parent.mkdir(parents=True, exist_ok=True)
         fill(aside)
-        _write_marker(aside)
+        _write_marker(aside, (store_id(copy_of) if copy_of else "") or _new_id())
         if path.exists():
             path.rmdir()
         aside.rename(path)
@@ -79,12 +101,14 @@ def appear(path: Path, fill: Callable[[Path], None]) -> None:
         raise
 
 
-def _write_marker(path: Path) -> None:
-    note = {"weft": "store", "engine": "rocksdb", **_VERSIONS}
-    with (path / MARKER).open("w") as file:
+def _write_marker(path: Path, id_: str) -> None:
+    note = {"weft": "store", "engine": "rocksdb", **_VERSIONS, "id": id_}
+    aside = path / f"{MARKER}.new"
+    with aside.open("w") as file:
         json.dump(note, file)
         file.flush()
         os.fsync(file.fileno())
+    aside.replace(path / MARKER)
     _sync_directory(path)
 
 

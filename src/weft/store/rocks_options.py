@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from rocksdict import (
@@ -26,6 +27,7 @@ _GROWTH = 4
 """How many times as large as the level above it a level may be."""
 _FIRST_LEVEL = 1024 * MIB
 """Bytes up to which all but the youngest files are one level."""
+_MERGING_NICENESS = 10
 _ANY_WINDOW = -14
 """RocksDB's own default: zstd chooses."""
 
@@ -46,6 +48,17 @@ def open_database(path: Path, options: Options, access: AccessType | None = None
     """Open with these options: without naming the column family rocksdict 0.3.29 takes those of the last opening, and
     a cache of 8 MB, whatever it is told."""
     return Rdict(str(path), options, {"default": options}, access or AccessType.read_write())
+
+
+def let_merging_wait() -> None:
+    """Give RocksDB's merging threads less of a busy machine than those that load pages.
+
+    A merge takes a core for many seconds and nobody waits for it; pages wait. Where a thread has no priority of its
+    own, as on macOS, nothing happens.
+    """
+    for name in Path("/proc/self/task").glob("*/comm"):
+        if name.read_text().startswith("rocksdb:low"):
+            os.setpriority(os.PRIO_PROCESS, int(name.parent.name), _MERGING_NICENESS)
 
 
 def _bound_memory(options: Options, tuning: StoreSettings) -> None:

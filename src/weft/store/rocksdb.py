@@ -17,7 +17,7 @@ from weft.errors import BatchRefused, StoreError, StoreUnwritable, WeftError
 from weft.store import directory
 from weft.store.api import Batch, Capability, range_keys
 from weft.store.rocks_ingest import SortedFiles, moving_in, with_last_seq
-from weft.store.rocks_options import engine_options, open_database, translated
+from weft.store.rocks_options import engine_options, let_merging_wait, open_database, translated
 from weft.store.rocks_view import LAST_SEQ, RocksView
 from weft.store.values import LONG, Stamp
 
@@ -40,6 +40,8 @@ class RocksStore(RocksView):
                 directory.appear(path, self._create)
             directory.check(path)
             super().__init__(path, self._open(path))
+            let_merging_wait()
+            directory.give_id(path)
             self._seq = super().last_seq
         except BaseException:
             self._lock.release()
@@ -181,7 +183,7 @@ class RocksStore(RocksView):
     def checkpoint(self, target: Path) -> None:
         if not directory.is_vacant(target):
             raise StoreError(target, "this is where the copy would go, and something is there already")
-        directory.appear(target, self._copy)
+        directory.appear(target, self._copy, copy_of=self._path)
 
     def _copy(self, target: Path) -> None:
         self._check(lambda: Checkpoint(self._database).create_checkpoint(str(target)))

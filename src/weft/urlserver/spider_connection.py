@@ -122,7 +122,10 @@ class SpiderLine:
             return False
         try:
             if await connection.is_closed_within(PROBATION):
-                self._note(f"{connection.problem}, at once; expected a spider of this version with {self._expected}")
+                self._note(
+                    f"{connection.problem}, at once; expected a spider of this version with the same spider.token"
+                    + ("" if self._tls else " and no TLS (tls.ca is not set here)")
+                )
                 return False
             self._connection, self.problem = connection, ""
             log.info("spider connected spider=%s", self.name)
@@ -147,10 +150,6 @@ class SpiderLine:
         if self._token:
             connection.write(encode_request(Hello(self._token)))
         return connection
-
-    @property
-    def _expected(self) -> str:
-        return "the same spider.token" + ("" if self._tls else " and no TLS (tls.ca is not set here)")
 
     def _make_connection(self) -> SpiderConnection:
         return SpiderConnection(lambda done, working: self._listener.replied(self.spider, done, working))

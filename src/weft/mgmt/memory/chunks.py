@@ -125,6 +125,13 @@ class MemoryChunks(MemoryCalls):
             chunk.is_offered, chunk.errors, chunk.lost_leases = True, 0, 0
         return len(failed)
 
+    def offer_built(self) -> int:
+        built = [chunk for chunk in self._state.chunks.values() if chunk.built is BuilderTask.BUILT]
+        for chunk in built:
+            chunk.built = builder_after(BuilderTask.BUILT, Cause.BUILD_AGAIN, chunk.id)
+            chunk.is_offered, chunk.errors, chunk.lost_leases = True, 0, 0
+        return len(built)
+
     def next_placement(self, server: Lease, after: int) -> Placement | None:
         placed = self._alive(server).placed
         return Placement(after + 1, placed[after]) if 0 <= after < len(placed) else None

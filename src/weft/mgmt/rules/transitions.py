@@ -31,6 +31,8 @@ class Cause(Enum):
     BUILD = auto()
     WAIT = auto()
     """Its records cannot be reached."""
+    BUILD_AGAIN = auto()
+    """The index was lost."""
     RETRY = auto()
     PAUSE = auto()
     DRAIN = auto()
@@ -82,6 +84,7 @@ BUILDER: Final[Mapping[tuple[BuilderTask | None, Cause], BuilderTask]] = Mapping
         (BuilderTask.BUILDING, Cause.RELEASE): BuilderTask.ERROR,
         (BuilderTask.BUILDING, Cause.LEASE_END): BuilderTask.ERROR,
         (BuilderTask.ERROR, Cause.RETRY): BuilderTask.ERROR,
+        (BuilderTask.BUILT, Cause.BUILD_AGAIN): BuilderTask.ERROR,
     }
 )
 

@@ -97,6 +97,11 @@ ORDER BY index_builder.chunk_id {lock_builder}
 """
 _RETRY: Final = "UPDATE index_builder SET errors = 0, lost_leases = 0 WHERE chunk_id {in chunks}"
 
+_OFFER_BUILT: Final = """
+UPDATE crawler SET offered = 1 WHERE chunk_id IN (SELECT chunk_id FROM index_builder WHERE ib_task = 'built')
+"""
+_BUILT_AGAIN: Final = "UPDATE index_builder SET ib_task = 'error', errors = 0, lost_leases = 0 WHERE ib_task = 'built'"
+
 _SERVERS: Final = """SELECT "index" FROM host WHERE type = :type ORDER BY "index" {update}"""
 _PLACE: Final = """
 INSERT INTO index_server ("row", chunk_id, is_host, number)
@@ -287,6 +292,14 @@ def retry(tx: Transaction, chunks: Sequence[ChunkId] | None = None) -> int:
         tx.run(_RETRY, chunks=chosen)
         tx.run(_OFFER, offered=1, chunks=chosen)
     return len(chosen)
+
+
+def offer_built(tx: Transaction, counters: CounterChanges) -> int:
+    builder_after(BuilderTask.BUILT, Cause.BUILD_AGAIN)
+    offered = tx.run(_OFFER_BUILT)
+    tx.run(_BUILT_AGAIN)
+    counters.lost_built(offered)
+    return offered
 
 
 def next_placement(tx: Transaction, server: Lease, after: int) -> Placement | None:

@@ -116,6 +116,10 @@ class CounterChanges:
     def built(self) -> None:
         self._tallies["chunk:built"] += 1
 
+    def lost_built(self, chunks: int) -> None:
+        """Chunks that were built are to be built again."""
+        self._tallies["chunk:built"] -= chunks
+
     def _count_failure(self, state: LinkState, result: Result, change: int) -> None:
         if state is LinkState.ERROR:
             self._tallies[f"error:{result.error}"] += change

@@ -100,6 +100,7 @@ class SqlMgmt:
     records_back = writes(chunks.records_back)
     build_failed = writes(chunks.build_failed)
     retry = writes(chunks.retry)
+    offer_built = counts_links(chunks.offer_built)
     next_placement = reads(chunks.next_placement)
     acknowledge = writes(chunks.acknowledge)
 
