@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import resource
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -162,9 +164,44 @@ def test_who_distrusts_our_certificate_is_told_in_the_log(run, tmp_path, caplog,
 
 
 @RUNNERS
-def test_a_closed_port_takes_nobody(run, tmp_path):
+def test_a_closed_port_takes_nobody_and_ends_handshakes(run, tmp_path):
+    settings = settings_with(Authority(tmp_path).tls("127.0.0.2"))
+
+    async def story() -> None:
+        listener = open_listener("spider.listen", "127.0.0.2", 0, "t")
+        number = listener.getsockname()[1]
+        port = await open_port(listener, Echo, server_context(settings))
+        reader, writer = await asyncio.open_connection("127.0.0.2", number)
+        await asyncio.sleep(0.05)
+        port.close()
+        async with asyncio.timeout(SOON):
+            with suppress(ConnectionResetError):
+                assert await reader.read() == b""
+        writer.close()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.2", number)
+
+    run(story())
+
+
+@RUNNERS
+def test_running_out_of_open_files_closes_nothing(run, tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(port_module, "_ACCEPT_AGAIN", 0.05)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
     async def scenario(number: int, dialler: ssl.SSLContext) -> None:
-        with socket.create_connection(("127.0.0.2", number)):
-            await asyncio.sleep(0.05)
+        waiting = socket.create_connection(("127.0.0.2", number))
+        free = os.dup(0)
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+        try:
+            async with asyncio.timeout(SOON):
+                while not caplog.records:
+                    await asyncio.sleep(0.01)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        waiting.close()
+        assert await echoed(number, dialler) == b"hello\n"
 
     with_port(run, tmp_path, scenario)
+    assert caplog.records[0].getMessage() == "a connection could not be accepted: Too many open files"

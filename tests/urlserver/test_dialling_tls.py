@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from http.client import HTTPSConnection
 from pathlib import Path
 from typing import Any
@@ -219,5 +220,40 @@ def test_the_url_server_comes_back_when_the_spider_speaks_tls(
                 while not heard.connections:
                     await asyncio.sleep(0.01)
                 assert line.problem == ""
+
+    uvloop.run(story())
+
+
+@pytest.mark.parametrize("with_tls", [True, False])
+def test_who_does_not_read_its_answers_is_closed(
+    tmp_path: Path, authority: Authority, caplog: Any, with_tls: bool
+) -> None:
+    settings = settings_with_tls(authority.tls(HOST) if with_tls else {})
+    lines = b"".join(b"%064d 99 127.0.0.1 http://a.test/unknown\n" % number for number in range(5000))
+
+    async def ask_without_end(writer: asyncio.StreamWriter) -> None:
+        writer.write(f"HELLO 1 {TOKEN}\n".encode())
+        with suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(lines)
+                await writer.drain()
+                await asyncio.sleep(0.01)  # drain() does not always wait, and both ends share this loop
+
+    async def story() -> None:
+        async with running_spider(tmp_path, settings) as running:
+            with socket.socket() as deaf:
+                deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                deaf.setblocking(False)
+                await asyncio.get_running_loop().sock_connect(deaf, (HOST, running.port))
+                tls = client_context(settings)
+                name = HOST if with_tls else None
+                reader, writer = await asyncio.open_connection(sock=deaf, ssl=tls, server_hostname=name, limit=1024)
+                async with asyncio.timeout(SOON):
+                    await ask_without_end(writer)
+                    while not logged(caplog, "does not read its answers"):
+                        await asyncio.sleep(0.01)
+                assert len(running.limit) == 0
+                writer.close()
+                del reader
 
     uvloop.run(story())

@@ -18,7 +18,7 @@ HANDSHAKE_SECONDS: Final = 10.0
 """How long a TLS handshake may take."""
 _SHUTDOWN_SECONDS: Final = 5.0
 """How long the other side may take to say goodbye."""
-_ACCEPT_AGAIN: Final = 0.5
+_ACCEPT_AGAIN: Final = 1.0
 
 MakeProtocol = Callable[[], asyncio.Protocol]
 
@@ -53,21 +53,22 @@ class TlsPort:
         self._accepting.cancel()
         for handshake in self._handshakes:
             handshake.cancel()
-        self._listener.close()
 
     async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                connection, peer = await loop.sock_accept(self._listener)
-            except OSError as error:
-                # One that is gone already, or no more open files: the next one may have better luck.
-                log.warning("a connection could not be accepted: %s", error.strerror or error)
-                await asyncio.sleep(_ACCEPT_AGAIN)
-                continue
-            task = loop.create_task(self._shake_hands(connection, peer))
-            self._handshakes.add(task)
-            task.add_done_callback(self._handshakes.discard)
+        # Closed here and not in close(): the loop must have let go of it first.
+        with self._listener:
+            while True:
+                try:
+                    self._begin(*await asyncio.get_running_loop().sock_accept(self._listener))
+                except OSError as error:
+                    # One that is gone already, or no more open files: the next one may have better luck.
+                    log.warning("a connection could not be accepted: %s", error.strerror or error)
+                    await asyncio.sleep(_ACCEPT_AGAIN)
+
+    def _begin(self, connection: socket.socket, peer: tuple[str, int]) -> None:
+        task = asyncio.get_running_loop().create_task(self._shake_hands(connection, peer))
+        self._handshakes.add(task)
+        task.add_done_callback(self._handshakes.discard)
 
     async def _shake_hands(self, connection: socket.socket, peer: tuple[str, int]) -> None:
         visitor = _Handshake(asyncio.current_task(), self._limit, "{}:{}".format(*peer[:2]))
