@@ -34,6 +34,7 @@ def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
     with served_for(tmp_path) as served, (tmp_path / "crawl.out").open("wb") as output:
         if request.param == "tls":
             add_tls(tmp_path / "home" / "weft.toml", Authority(tmp_path).tls("10.0.0.2"))
+            words += ["--set", "spider.address=10.0.0.2:7070", "--set", "urlserver.address=10.0.0.2:7069"]
         crawl = subprocess.Popen([*words, served.url(0)], env=clean, cwd=tmp_path, stdout=output, stderr=output)
         try:
             end = time.monotonic() + PATIENCE

@@ -14,12 +14,11 @@ def role_commands(
     """In the order in which they are stopped: the role that takes work first, the one that finishes it last.
 
     `settings` are environment variables, because other users can see command lines. The last of the `ports` is the URL
-    server's; there is a spider for each of the others. They talk to each other over loopback alone, where a certificate
-    for the names of this machine would not fit, and nobody can listen.
+    server's; there is a spider for each of the others.
     """
     hosts = [f"127.0.0.1:{port}" for port in ports[:-1]]
     listed = ",".join(hosts)
-    shared = ("--home", str(home), "--set", f'urlserver.spider_host="{listed}"', "--set", "tls.loopback=false")
+    shared = ("--home", str(home), "--set", f'urlserver.spider_host="{listed}"')
 
     def role(name: str, *own: str, number: int = 0) -> RoleCommand:
         return RoleCommand(_numbered(name, number), ("run", name, *shared, *own), settings)
