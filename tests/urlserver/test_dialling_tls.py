@@ -58,9 +58,9 @@ def settings_with_tls(values: dict[str, str], **changed: Any) -> Settings:
 
 
 @asynccontextmanager
-async def dialling(port: int, settings: Settings) -> AsyncIterator[tuple[SpiderLine, Heard]]:
+async def dialling(port: int, settings: Settings, host: str = HOST) -> AsyncIterator[tuple[SpiderLine, Heard]]:
     heard = Heard()
-    line = SpiderLine(SpiderId(0), (HOST, port), settings.spider.token, heard, client_context(settings, HOST))
+    line = SpiderLine(SpiderId(0), (host, port), settings.spider.token, heard, client_context(settings, host))
     keeping = asyncio.create_task(line.keep())
     try:
         yield line, heard
@@ -125,6 +125,24 @@ def test_pages_are_fetched_and_records_read_over_tls(tmp_path: Path, authority: 
             found = await asyncio.to_thread(record_over_tls, running, settings, *places)
             assert found == [read_member_bytes(running.archive, place) for place in places]
             assert len(found[1]) > len(large)
+
+    uvloop.run(story())
+
+
+@pytest.mark.parametrize(("listen", "dialled"), [("[::1]", "::1"), ("127.0.0.1", "localhost")])
+def test_ipv6_addresses_and_names_are_checked_too(
+    tmp_path: Path, authority: Authority, listen: str, dialled: str
+) -> None:
+    async def story() -> None:
+        good, other = (settings_with_tls(authority.tls(name), spider__listen=listen) for name in (dialled, "::2"))
+        async with running_spider(tmp_path, good) as running, dialling(running.port, good, dialled) as (line, heard):
+            async with asyncio.timeout(SOON):
+                while not heard.connections:
+                    await asyncio.sleep(0.01)
+        async with running_spider(tmp_path, other) as running, dialling(running.port, good, dialled) as (line, heard):
+            async with asyncio.timeout(SOON):
+                while f"its certificate does not name {dialled}" not in line.problem:
+                    await asyncio.sleep(0.01)
 
     uvloop.run(story())
 

@@ -23,7 +23,7 @@ def open_listener(setting: str, host: str, port: int, token: str, *, is_reserved
     except OSError as error:
         # Not error.strerror: Python appends the address to it.
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error
-        where = _joined(host, port)
+        where = joined(host, port)
         raise UsageError(f"{setting}: cannot listen on {where}: {reason}; expected a free port") from error
 
 
@@ -53,8 +53,9 @@ def is_loopback(host: str) -> bool:
 
 
 def address_of(listener: socket.socket) -> str:
-    return _joined(*listener.getsockname()[:2])
+    return joined(*listener.getsockname()[:2])
 
 
-def _joined(host: str, port: int) -> str:
+def joined(host: str, port: int) -> str:
+    """`host:port`, with brackets around an IPv6 address."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

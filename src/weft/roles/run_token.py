@@ -1,7 +1,7 @@
 """The token of one run: made by the supervisor, read by its roles, hidden from other users of the machine.
 
-The roles of a run talk over loopback alone, where nobody can listen and a certificate for the names of this machine would
-not fit. So they use no TLS among themselves, and whoever reads the token of the run learns that as well.
+The roles of a run talk over loopback alone, where nobody can listen and a certificate for the names of this machine
+would not fit. So they use no TLS among themselves, and whoever reads the token of the run learns that as well.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Callable
 from typing import Final, Protocol, cast
 
+from weft.roles.listener import joined
 from weft.roles.tls_problems import dial_problem
 from weft.urlserver.in_flight import SpiderId
 from weft.wire import Done, Hello, LineSplitter, TransId, WireError, decode_reply, encode_request
@@ -92,7 +93,7 @@ class SpiderLine:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.spider = spider
-        self.name = "{}:{}".format(*address)
+        self.name = joined(*address)
         self.problem = "not dialled yet"
         """Why there is no connection; empty: there is one."""
         self._address, self._token, self._listener, self._tls = address, token, listener, tls
