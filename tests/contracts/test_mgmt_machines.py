@@ -238,7 +238,8 @@ def test_what_was_recorded_stays_once_a_link_is_known(engine: Engine, mgmt: Mgmt
 
 def test_the_first_store_is_the_store(engine: Engine, mgmt: Mgmt) -> None:
     first, second = StoreOwner("1", "a:/home"), StoreOwner("2", "b:/home")
-    assert mgmt.own_store(first) == first
+    assert mgmt.index_store() is None
+    assert mgmt.own_store(first) == first == mgmt.index_store()
     assert engine.another().own_store(second) == first
     assert mgmt.own_store(StoreOwner("1", "c:/home")) == StoreOwner("1", "c:/home"), "it was moved"
     assert mgmt.own_store(second) == StoreOwner("1", "c:/home")

@@ -11,7 +11,7 @@ from typing import Any, Final
 from weft.answers.disk import Disk, look_at_disk
 from weft.config.sections import DispatcherSettings
 from weft.mgmt.api import OperatorCalls
-from weft.mgmt.values import Counts, RestingHosts
+from weft.mgmt.values import Counts, Node, NodeState, RestingHosts
 from weft.roles.status_file import last_status, read_status
 
 _QUIET: Final = 2.5
@@ -31,6 +31,8 @@ class CrawlProgress:
     home: Path
     archive: Path
     least_free: int
+    own_nodes: frozenset[str] = frozenset()
+    """Addresses of the nodes of this run."""
     patience: float = field(default_factory=lambda: DispatcherSettings().retry_patience)
     """Seconds: a crawl does not wait for hosts that rest for longer."""
     began: float = field(default_factory=time.monotonic)
@@ -42,6 +44,8 @@ class CrawlProgress:
     """Whether the disk was full at any look: what could not be written makes room again, and fails again."""
     resting: RestingHosts = field(default_factory=lambda: RestingHosts(0, []))
     """Hosts that asked for patience or failed."""
+    is_asked_to_stop: bool = False
+    """Whether somebody asked a node of this run to drain: the run ends as a whole."""
     rates: deque[float] = field(default_factory=lambda: deque(maxlen=60))
     """Pages a second at each look."""
     _done: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -57,7 +61,8 @@ class CrawlProgress:
         self.disk = look_at_disk(self.archive, self.least_free)
 
     def look(self) -> None:
-        self.counts = self.mgmt.counts()
+        self.counts, nodes = self.mgmt.counts(), self.mgmt.nodes()
+        self.is_asked_to_stop |= any(self._is_own(node) and node.asked is NodeState.DRAINING for node in nodes)
         self.disk = look_at_disk(self.archive, self.least_free)
         self.was_full |= self.disk.is_full
         self.urlserver = read_status(self.home, "urlserver") or {}
@@ -72,12 +77,16 @@ class CrawlProgress:
         self.rates.append(self.rate)
         self._quiet_since = (self._quiet_since or now) if self._is_quiet() else None
 
+    def _is_own(self, node: Node) -> bool:
+        """Not the one of an earlier run at the same address."""
+        return node.address in self.own_nodes and node.seen < self.seconds * 1000
+
     def _is_quiet(self) -> bool:
         facts = read_status(self.home, "index")
         if facts is None or self.counts is None or not facts.get("idle"):
             return False
         if facts.get("retrying") or any(
-            self.counts.chunks.get(task, 0) for task in ("crawling", "crawled", "building")
+            self.counts.chunks.get(task, 0) for task in ("crawling", "crawled", "building", "waiting")
         ):
             return False
         return not self.waiting or self.waiting == self.left_behind().links

@@ -1,10 +1,21 @@
-"""The nodes that people want to see."""
+"""The nodes that people want to see, and what is wrong with them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Final
 
-from weft.mgmt.values import Health, Node, NodeState
+from weft.mgmt.values import Health, Node, NodeState, NodeType
+
+SKEW_TOLD: Final = 5_000
+"""Milliseconds that a clock may differ from the control plane's before people are told."""
+WHAT: Final = {
+    NodeType.CRAWLER: "urlserver",
+    NodeType.SPIDER: "spider",
+    NodeType.INDEX_BUILDER: "index",
+    NodeType.INDEX_SERVER: "indexserver",
+}
+"""The role that runs as a node of this type."""
 
 
 def living_nodes(nodes: Iterable[Node], show_dead: float) -> list[Node]:
@@ -12,8 +23,57 @@ def living_nodes(nodes: Iterable[Node], show_dead: float) -> list[Node]:
 
     Their rows stay for good, because chunks name them.
     """
-    return [node for node in nodes if not (_is_dead(node) and node.seen > show_dead * 1000)]
+    return [node for node in nodes if is_up(node) or node.seen <= show_dead * 1000]
 
 
-def _is_dead(node: Node) -> bool:
-    return node.state is NodeState.OFFLINE or node.health is Health.FAILURE
+def is_up(node: Node) -> bool:
+    """Whether it runs, as far as the control plane knows."""
+    return node.state is not NodeState.OFFLINE and node.health is not Health.FAILURE
+
+
+def index_node(nodes: Iterable[Node]) -> Node | None:
+    """The index process, wherever it runs."""
+    return next((node for node in nodes if node.type is NodeType.INDEX_BUILDER and is_up(node)), None)
+
+
+def warnings(nodes: Iterable[Node]) -> Iterator[str]:
+    """What somebody should look at, on any machine, a sentence each."""
+    for node in filter(is_up, nodes):
+        yield from _clock_warnings(node)
+        yield from _figure_warnings(node)
+
+
+def _clock_warnings(node: Node) -> Iterator[str]:
+    if node.skew is not None and abs(node.skew) > SKEW_TOLD:
+        by = f"{_seconds(abs(node.skew))} {'ahead of' if node.skew > 0 else 'behind'}"
+        yield f"the clock of {_named(node)} is {by} the control plane's; set it right (NTP)"
+
+
+def _figure_warnings(node: Node) -> Iterator[str]:
+    """Figures come from another version of weft, perhaps: nothing is taken for granted."""
+    for spider, problem in _table(node, "spiders_away"):
+        yield f"{_named(node)} cannot reach spider {spider}: {problem}"
+    for spider, facts in _table(node, "away"):
+        about = facts if isinstance(facts, dict) else {}
+        since = f" for {_seconds(int(about.get('seconds', 0)) * 1000)}"
+        yield f"{_named(node)} cannot read the records of {spider}{since}: {about.get('reason', '')}"
+    closed = node.figures.get("closed")
+    for reason in closed if isinstance(closed, list) else []:
+        yield f"{_named(node)} fetches nothing because {reason}"
+
+
+def _table(node: Node, name: str) -> list[tuple[str, object]]:
+    found = node.figures.get(name)
+    return sorted(found.items()) if isinstance(found, dict) else []
+
+
+def _named(node: Node) -> str:
+    role = WHAT.get(node.type, node.type)
+    return f"{role} {node.address}" if node.machine in ("", node.address) else f"{role} {node.address} ({node.machine})"
+
+
+def _seconds(milliseconds: int) -> str:
+    seconds = milliseconds // 1000
+    if seconds < 120:
+        return f"{seconds} s"
+    return f"{seconds // 60} min" if seconds < 7200 else f"{seconds // 3600} h"

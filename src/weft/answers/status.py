@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from weft.answers.disk import look_at_disk
-from weft.answers.nodes import living_nodes
+from weft.answers.nodes import WHAT, index_node, is_up, living_nodes, warnings
 from weft.config import Settings
 from weft.mgmt.api import OperatorCalls
-from weft.mgmt.values import ClockJump, Health, Node, NodeState, NodeType
+from weft.mgmt.values import ClockJump, Node, NodeType
 from weft.roles.mgmt_upkeep import STATUS as UPKEEP
 from weft.roles.status_file import last_status, read_status
+from weft.roles.this_node import machine_name
 
 
 class Freshness(msgspec.Struct, frozen=True):
@@ -49,7 +53,7 @@ class MgmtCare(msgspec.Struct, frozen=True):
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     running: list[str]
-    """Roles of this home."""
+    """Roles that run, here or on other machines."""
     links: dict[str, int]
     """By state."""
     chunks: dict[str, int]
@@ -73,13 +77,15 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     disk: DiskRoom
     index: IndexFigures
     mgmt: MgmtCare
+    warnings: list[str]
+    """What somebody should look at, on any machine."""
 
 
 def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
-    counts, nodes, index = mgmt.counts(), mgmt.nodes(), last_status(home, "index") or {}
+    counts, nodes = mgmt.counts(), mgmt.nodes()
     disk = look_at_disk(home / settings.spider.warc_dir, settings.spider.min_free)
-    running = [role for role in ("index", "urlserver") if read_status(home, role)]
-    running += ["spider"] if any(node.type is NodeType.SPIDER and _is_up(node) for node in nodes) else []
+    running = _running(home, nodes, machine_name(settings))
+    index = _index_figures(home, nodes)
     return Status(
         running=running,
         links=counts.links,
@@ -96,8 +102,25 @@ def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
         disk=DiskRoom(disk.free, disk.least, disk.is_low),
         index=msgspec.convert({name: index.get(name) for name in IndexFigures.__struct_fields__}, IndexFigures),
         mgmt=msgspec.convert(last_status(home, UPKEEP) or {}, MgmtCare),
+        warnings=list(warnings(nodes)),
     )
 
 
-def _is_up(node: Node) -> bool:
-    return node.state in (NodeState.ONLINE, NodeState.PAUSED) and node.health is Health.HEALTHY
+def _running(home: Path, nodes: Sequence[Node], machine: str) -> list[str]:
+    """Roles of this home write files, which tell at once that they are gone; spiders and other machines do not."""
+    here = {role for role in ("index", "urlserver") if read_status(home, role)}
+    told = {
+        WHAT[node.type]
+        for node in nodes
+        if is_up(node) and (node.machine != machine or node.type is NodeType.SPIDER) and node.type in WHAT
+    }
+    return [role for role in WHAT.values() if role in here | told]
+
+
+def _index_figures(home: Path, nodes: Sequence[Node]) -> dict[str, Any]:
+    """Those of this home if its index process runs, else those that one elsewhere told, else the last ones of here."""
+    here = read_status(home, "index")
+    elsewhere = index_node(nodes)
+    if here is None and elsewhere is not None and elsewhere.figures:
+        return {"at": time.time() - elsewhere.seen / 1000, **elsewhere.figures}
+    return here or last_status(home, "index") or {}

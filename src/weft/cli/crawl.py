@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +93,7 @@ def crawl(
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
         _prepare(invocation, urls, scope, settings, is_local=is_local)
         roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers, again)
-        summary = _run(invocation, lock, roles, Goal(pages, seconds), urls, as_json=as_json)
+        summary = _run(invocation, lock, roles, ports.numbers, Goal(pages, seconds), urls, as_json=as_json)
     context.exit(130 if summary.reason == "interrupted" else 0 if summary.is_complete else 1)
 
 
@@ -109,7 +109,7 @@ def up(invocation: Invocation, spiders: int) -> None:
     with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
         _prepare(invocation)
         roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers)
-        _run(invocation, lock, roles, Goal(is_endless=True))
+        _run(invocation, lock, roles, ports.numbers, Goal(is_endless=True))
 
 
 @contextmanager
@@ -197,6 +197,7 @@ def _run(
     invocation: Invocation,
     lock: ProcessLock,
     roles: list[RoleCommand],
+    ports: Sequence[int],
     goal: Goal,
     urls: tuple[str, ...] = (),
     *,
@@ -207,13 +208,15 @@ def _run(
     from weft.cli.crawl_json import say_summary
     from weft.cli.crawl_summary import summary_lines
     from weft.cli.dashboard import view_for
+    from weft.cli.run_index import index_address
     from weft.roles.run_token import run_token
     from weft.supervisor.supervisor import Supervisor
 
     home, settings = invocation.home.path.resolve(), invocation.load().settings
     with control_plane(invocation) as mgmt:
         archive, patience = home / settings.spider.warc_dir, settings.dispatcher.retry_patience
-        progress = CrawlProgress(mgmt, home, archive, settings.spider.min_free, patience)
+        own = frozenset({index_address(settings, home), *(f"127.0.0.1:{port}" for port in ports)})
+        progress = CrawlProgress(mgmt, home, archive, settings.spider.min_free, own, patience)
         view = view_for(sys.stdout, progress, goal, as_json=as_json)
         supervisor = Supervisor(roles, home / "logs", view.say, lock, lambda: progress.was_full)
         watch = _Watch(progress, view, goal)
@@ -270,6 +273,8 @@ class _Watch:
             return f"stopped after {seconds:g} s (--seconds)"
         if pages is not None and self._progress.total("pages") >= pages:
             return f"stopped after {pages:,} pages (--pages)"
+        if self._progress.is_asked_to_stop:
+            return "stopped because its processes were asked to drain (`weft stop --all`)"
         if not self._goal.is_endless and self._progress.is_over:
             return FINISHED
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,28 @@ class Invocation:
         """The store of an existing home, to read from."""
         from weft.store.open import open_reader
 
-        return open_reader(self.home.require().store, self.load().settings.store)
+        reader = open_reader(self.home.require().store, self.load().settings.store)
+        if not reader.last_seq:
+            self._refuse_another_index(reader)
+        return reader
+
+    def _refuse_another_index(self, reader: Reader) -> None:
+        """An empty index on a machine that only fetches would answer that nothing is known."""
+        from weft.errors import MgmtError, NotKnown
+        from weft.mgmt.open import is_embedded, open_mgmt_to_read
+        from weft.store.directory import store_id
+
+        settings = self.load().settings
+        if is_embedded(settings):
+            return
+        try:
+            with closing(open_mgmt_to_read(settings, self.home)) as mgmt:
+                recorded = mgmt.index_store()
+        except MgmtError:
+            return  # what is here can be asked at any moment
+        if recorded is not None and recorded.id != store_id(self.home.store):
+            reader.close()
+            raise NotKnown(f"the index of this control plane is in {recorded.where} (machine:home); ask there")
 
     def index(self) -> HomeIndex:
         """The answers of an existing home."""

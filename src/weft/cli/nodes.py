@@ -9,29 +9,30 @@ import msgspec
 
 from weft.cli.control import control_plane
 from weft.cli.invocation import Invocation, as_json, command
-from weft.cli.output import say, say_json, say_table
+from weft.cli.output import say, say_json, say_lines, say_table
 from weft.cli.tables import amount
-from weft.errors import NotKnown, UsageError
+from weft.errors import NotKnown
 
 
 @command("nodes")
 @click.option(
-    "--ask", type=click.Choice(["online", "paused", "draining"]), help="Ask the node at ADDRESS to enter this state."
+    "--ask",
+    type=click.Choice(["online", "paused", "draining"]),
+    help="Ask the node at ADDRESS, or all nodes that run, to enter this state.",
 )
 @click.option("--all", "is_all", is_flag=True, help="List nodes that died long ago, too.")
 @click.argument("address", required=False)
 @as_json
 @click.pass_obj
 def nodes(invocation: Invocation, ask: str | None, is_all: bool, address: str | None, as_json: bool) -> None:
-    """List weft's processes (nodes): type, state, health, and how much work each holds."""
+    """List weft's processes (nodes) on all machines: type, state, health, how much work each holds, and its clock."""
     from weft.actions.nodes import ask_nodes
-    from weft.answers.nodes import living_nodes
+    from weft.answers.nodes import living_nodes, warnings
+    from weft.cli.node_table import node_table
     from weft.mgmt.values import NodeState
 
-    if ask and not address:
-        raise UsageError(f"--ask {ask} needs the address of a node")
     with control_plane(invocation, to_read=not ask) as mgmt:
-        if ask and address:
+        if ask:
             found = ask_nodes(mgmt, address, NodeState(ask))
         elif address or is_all:
             found = [node for node in mgmt.nodes() if address in (None, node.address)]
@@ -42,10 +43,8 @@ def nodes(invocation: Invocation, ask: str | None, is_all: bool, address: str | 
     if as_json:
         say_json(msgspec.json.encode({"count": len(found), "items": found}))
         return
-    rows = [
-        (node.address, node.type, node.state, node.health, f"{node.seen / 1000:.0f}", str(node.holds)) for node in found
-    ]
-    say_table(("node", "type", "state", "health", "last seen (s)", "holds"), rows)
+    say_table(*node_table(found))
+    say_lines((f"weft: {sentence}" for sentence in warnings(found)), err=True)
 
 
 @command("retry")

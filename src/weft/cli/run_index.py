@@ -83,6 +83,14 @@ def store_owner(settings: Settings, home: Home) -> StoreOwner:
     return StoreOwner(store_id(home.store), f"{machine_name(settings)}:{home.path.resolve()}")
 
 
+def index_address(settings: Settings, home: Path) -> str:
+    """The name of the index process of a home among all nodes."""
+    from weft.roles.this_node import machine_name
+
+    # The control plane keeps at most 255 characters; of a long path the end tells more.
+    return f"index@{machine_name(settings)}:{str(home.resolve())[-180:]}"
+
+
 def upkeep(settings: Settings, home: Home) -> AbstractContextManager[object]:
     """Of a control plane that is a file in the home."""
     from weft.mgmt.open import is_embedded
@@ -108,14 +116,13 @@ def make_resources(
     from weft.roles.calls import ControlPlane
     from weft.roles.lease import LeaseKeeper
     from weft.roles.status_file import write_status
-    from weft.roles.this_node import about_this_node, machine_name
+    from weft.roles.this_node import about_this_node
 
     control, index = ControlPlane(mgmt), LinkIndex(store, settings.index)
-    address = f"index@{machine_name(settings)}:{home.resolve()}"
     about = about_this_node(settings, __version__, is_sole=True)
     return IndexResources(
         control=control,
-        keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, address, settings.mgmt, about=about),
+        keeper=LeaseKeeper(control, NodeType.INDEX_BUILDER, index_address(settings, home), settings.mgmt, about=about),
         builder=Builder(store, index, reading, settings.dispatcher, clock, load_handlers()),
         dispatcher=Dispatcher(store, mgmt, settings.dispatcher, clock, fetch_conditions(settings)),
         settings=settings.dispatcher,

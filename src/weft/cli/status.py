@@ -15,6 +15,7 @@ from weft.answers.objects import moment
 from weft.cli.control import control_plane
 from weft.cli.crawl_facts import counted
 from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.node_table import node_table
 from weft.cli.output import say, say_json, say_lines
 from weft.cli.tables import aligned, fitted
 from weft.cli.text_width import cut, padded, terminal_width, width_of
@@ -73,9 +74,9 @@ def status_lines(found: Status) -> list[str]:
         lines.append(f"damage   the control plane is damaged ({found.mgmt.damage}); {WAY_OUT}")
     if found.clock_jump is not None:
         lines.append(f"clock    {_clock_sentence(found.clock_jump)}")
-    rows = [(node.address, node.type, node.state, node.health, str(node.holds)) for node in found.nodes]
-    if rows:
-        lines += ["", *aligned(("node", "type", "state", "health", "holds"), rows, room=terminal_width())]
+    lines += [f"warning  {sentence}" for sentence in found.warnings]
+    if found.nodes:
+        lines += ["", *aligned(*node_table(found.nodes), room=terminal_width())]
     return lines
 
 

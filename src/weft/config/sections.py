@@ -64,7 +64,7 @@ class MgmtSettings:
         100, "Links that a URL server claims at once, as one chunk.", Between(1, 100_000), "links", reader="URL server"
     )
     chunk_linger: float = key(
-        1.0,
+        0.5,
         "How often finished links of unfinished chunks are passed on.",
         Between(0, 3600),
         "seconds",

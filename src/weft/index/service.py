@@ -79,6 +79,7 @@ class IndexService:
 
     async def run(self, stop: StopRequest) -> None:
         """Work until asked to stop; then build what was crawled until now, so that the answers are complete."""
+        self._keeper.figures = self._facts
         await self._keeper.register()
         work = asyncio.create_task(self._work_and_report())
         try:

@@ -234,6 +234,9 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, Protocol):
         The first one stays, unless `replaces` is set; one that was moved is recorded with its new place.
         """
 
+    def index_store(self) -> StoreOwner | None:
+        """The store of this control plane; None: no index process has started yet."""
+
     def offer_built(self) -> int:
         """Offer every chunk that was built again, for an index that is empty; returns how many."""
 

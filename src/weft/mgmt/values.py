@@ -278,8 +278,8 @@ class BuildQueue(msgspec.Struct, frozen=True):
 
     links: int = 0
     """Finished links, also those of chunks that are still being crawled."""
-    since: int = 0
-    """When the first crawled chunk was: the end of its last fetch; 0: none waits."""
+    waited: int = 0
+    """Milliseconds that the first crawled chunk has waited since its last fetch ended; 0: none waits."""
 
 
 class Placement(msgspec.Struct, frozen=True):
@@ -316,6 +316,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """Milliseconds since the last heartbeat."""
     holds: int
     """Links or chunks in its hands."""
+    asked: NodeState = NodeState.ONLINE
+    """What it is asked to be."""
     machine: str = ""
     version: str = ""
     skew: int | None = None

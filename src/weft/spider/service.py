@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from weft import failpoints
+from weft.archive.archive_directory import free_bytes
 from weft.archive.archive_errors import ArchiveUnwritable
 from weft.archive.archive_writer import ArchiveWriter
 from weft.archive.warc_records import LARGE
@@ -105,6 +106,15 @@ class Spider:
             # Nobody wakes us when the archive breaks: look now and then.
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), _LOOK_EVERY)
+
+    def figures(self) -> dict[str, Any]:
+        """For people who look from another machine: what it does, and why it begins no more."""
+        return {
+            "fetching": len(self._fetcher),
+            "recording": len(self._recorder),
+            "free": free_bytes(self.resources.archive.path),
+            "closed": list(self._gate.reasons.values()),
+        }
 
     async def _keep_lease(self) -> None:
         """Pause and resume as asked. A lost lease costs nothing: a spider holds no work by it."""

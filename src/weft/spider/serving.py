@@ -74,6 +74,7 @@ async def serve(
         records = partial(RecordsProtocol, access.archive, access.token, limit, readers)
         return UrlServerConnection(spider.desk, access.token, limit, records)
 
+    keeper.figures = spider.figures
     await keeper.register()
     server = await open_port(listener, connect, access.tls)
     working = loop.create_task(spider.run())

@@ -24,12 +24,11 @@ class BuildPace:
     def __init__(self) -> None:
         self.links = LEAST
 
-    def room(self, queue: BuildQueue, in_flight: int, now: int) -> int:
+    def room(self, queue: BuildQueue, in_flight: int) -> int:
         """How many links may be sent until the next look."""
-        waited = max(0, now - queue.since) if queue.since else 0
-        if waited > LONGEST:
+        if queue.waited > LONGEST:
             # As many as builders take in that time, judged by how long these took.
-            self.links = max(LEAST, queue.links * LONGEST // waited)
+            self.links = max(LEAST, queue.links * LONGEST // queue.waited)
         else:
             # Not beyond what is made use of: the limit must be near when builders fall behind.
             in_use = queue.links + in_flight

@@ -100,7 +100,7 @@ class LeaseSession:
             if queue is None:
                 in_flight.allow()
             else:
-                in_flight.allow(pace.room(queue, len(in_flight), self.resources.clocks.wall.now()))
+                in_flight.allow(pace.room(queue, len(in_flight)))
             self.wake.set()
 
     async def hand_on_finished(self) -> None:

@@ -171,7 +171,17 @@ class UrlServer:
             raise WeftError("the URL server has no lease yet")
         return host_view(tasks.frontier, web_host, url, tasks.session.now)
 
+    def _figures(self) -> dict[str, Any]:
+        """For people who look from another machine: how much waits, and which spiders cannot be reached."""
+        if self.tasks is None:
+            return {}
+        seen = self.tasks.snapshot(most=0)
+        away = {spider.address: spider.problem for spider in seen.spiders if spider.problem}
+        urls = sum(spider.urls for spider in seen.spiders)
+        return {"hosts": seen.taken, "queued": seen.queued + seen.leftovers, "in_flight": urls, "spiders_away": away}
+
     async def _begin(self) -> SessionTasks:
+        self._resources.keeper.figures = self._figures
         lease = await self._resources.keeper.register()
         return SessionTasks(LeaseSession.begin(self._resources, lease), self._resolver, self._tell)
 

@@ -58,7 +58,8 @@ class MemoryChunks(MemoryCalls):
         finished = sum(link.state.is_finished for chunk in waiting for link in self._state.links_of(chunk))
         first = min((chunk.id for chunk in chunks if chunk.is_offered), default=None)
         ends = [link.result.ended for link in self._state.links_of(first) if link.result] if first else []
-        return BuildQueue(finished, max(ends, default=0))
+        since = max(ends, default=0)
+        return BuildQueue(finished, max(0, self._clock.now() - since) if since else 0)
 
     def _give(self, chunk: MemoryChunk, builder: Lease) -> BuildChunk:
         if chunk.built is None:

@@ -16,6 +16,9 @@ class MemoryIdentity(MemoryCalls):
                 self._state.identity[name] = value
         return dict(self._state.identity)
 
+    def index_store(self) -> StoreOwner | None:
+        return self._state.store
+
     def own_store(self, store: StoreOwner, *, replaces: bool = False) -> StoreOwner:
         recorded = self._state.store
         if recorded is None or recorded.id == store.id or replaces:

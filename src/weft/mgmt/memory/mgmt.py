@@ -22,7 +22,19 @@ Twin = TypeVar("Twin", bound=type)
 
 
 _CHANGES_NOTHING: Final = frozenset(
-    {"addresses", "close", "counts", "details", "known", "next_placement", "nodes", "outcomes", "robots", "sites"}
+    {
+        "addresses",
+        "close",
+        "counts",
+        "details",
+        "index_store",
+        "known",
+        "next_placement",
+        "nodes",
+        "outcomes",
+        "robots",
+        "sites",
+    }
     | {"rates", "resting_hosts", "table", "wishes"}
 )
 

@@ -123,6 +123,7 @@ class MemoryNodes(MemoryLinks, MemoryChunks):
             epoch=node.epoch,
             seen=late,
             holds=self._holds(node),
+            asked=node.asked,
             machine=node.about.machine,
             version=node.about.version,
             skew=node.skew,

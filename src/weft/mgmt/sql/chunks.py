@@ -186,7 +186,7 @@ def build_queue(tx: Transaction) -> BuildQueue:
     ((waiting, first),) = tx.rows(_WAITING)
     ((unsealed,),) = tx.rows(_UNSEALED)
     since = 0 if first is None else tx.rows(_LAST_END, chunk=first)[0][0]
-    return BuildQueue(int(waiting) + int(unsealed), int(since))
+    return BuildQueue(int(waiting) + int(unsealed), max(0, tx.now - since) if since else 0)
 
 
 class _Offered(NamedTuple):

@@ -36,11 +36,16 @@ def _others(recorded: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in recorded.items() if name not in (_ID, _WHERE)}
 
 
+def index_store(tx: Transaction) -> StoreOwner | None:
+    recorded: dict[str, str] = dict(tx.rows(_RECORDED))
+    return StoreOwner(recorded[_ID], recorded[_WHERE]) if _ID in recorded else None
+
+
 def own_store(tx: Transaction, store: StoreOwner, *, replaces: bool = False) -> StoreOwner:
     tx.serialise(IDENTITY)
-    recorded: dict[str, str] = dict(tx.rows(_RECORDED))
-    if recorded.get(_ID, store.id) != store.id and not replaces:
-        return StoreOwner(recorded[_ID], recorded[_WHERE])
+    recorded = index_store(tx)
+    if recorded is not None and recorded.id != store.id and not replaces:
+        return recorded
     tx.run(_RECORD, name=_ID, value=store.id)
     tx.run(_RECORD, name=_WHERE, value=store.where)
     return store

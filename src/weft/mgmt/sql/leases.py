@@ -140,6 +140,7 @@ def _shown(node: KnownNode, holds: int, told: _Told, now: int, settings: MgmtSet
         epoch=node.epoch,
         seen=max(0, now - node.seen),
         holds=holds,
+        asked=node.asked,
         machine=told.machine,
         version=told.version,
         skew=told.skew,

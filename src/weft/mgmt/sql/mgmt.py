@@ -120,6 +120,7 @@ class SqlMgmt:
     ask = writes(nodes.ask)
     agree = writes(identity.agree)
     own_store = writes(identity.own_store)
+    index_store = reads(identity.index_store)
 
     # The calls below need the settings, or more than one transaction.
 

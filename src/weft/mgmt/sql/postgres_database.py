@@ -98,7 +98,9 @@ class PostgresDatabase:
                 self._url, autocommit=True, connect_timeout=10, application_name="weft", options=options
             )
         except psycopg.Error as error:
-            raise MgmtUnavailable(f"control plane {self.where}: cannot be reached: {_sentence(error)}") from error
+            raise MgmtUnavailable(
+                f"control plane {self.where}: cannot be reached: {_sentence(error)} (mgmt.url)"
+            ) from error
 
     def _prepare(self) -> None:
         steps = migrations(POSTGRESQL)
