@@ -16,7 +16,7 @@ from weft.errors import WeftError
 from weft.roles.listener import open_listener
 from weft.roles.tls import server_context
 from weft.urlserver.view.questions import NoUrlServer, ask_host, serve_questions
-from weft.urlserver.view.snapshot import HostView
+from weft.urlserver.view.snapshot import HostView, Snapshot
 
 HOST = "127.0.0.2"
 
@@ -24,6 +24,9 @@ HOST = "127.0.0.2"
 class Silent:
     def explain(self, web_host: str, url: str) -> HostView:
         raise WeftError(f"nothing is known of {web_host}")
+
+    def queues(self) -> Snapshot:
+        raise WeftError("there are no queues")
 
 
 @pytest.fixture

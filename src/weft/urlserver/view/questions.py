@@ -17,7 +17,7 @@ from weft.roles.connection_limit import ConnectionLimit
 from weft.roles.port import OpenPort, open_port
 from weft.roles.tls import client_context
 from weft.roles.tls_problems import FIRST_BYTE, dial_problem
-from weft.urlserver.view.snapshot import HostView
+from weft.urlserver.view.snapshot import HostView, Snapshot
 
 LONGEST_QUESTION: Final = 16 * 1024
 LONGEST_ANSWER: Final = 1 << 20
@@ -27,15 +27,16 @@ _SPEAKS_TLS: Final = "it speaks TLS, and this port does not (tls.certificate is 
 
 
 class HostQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """About a web host, and whether its robots.txt allows a URL there."""
+    """About a web host, and whether its robots.txt allows a URL there; without one, about all queues."""
 
-    web_host: str
+    web_host: str = ""
     url: str = ""
     token: str = ""
 
 
 class HostAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     host: HostView | None = None
+    queues: Snapshot | None = None
     problem: str = ""
 
 
@@ -47,6 +48,8 @@ class NoUrlServer(WeftError):  # noqa: N818 - an answer about what runs
 
 class HostExplainer(Protocol):
     def explain(self, web_host: str, url: str) -> HostView: ...
+
+    def queues(self) -> Snapshot: ...
 
 
 class _Asker:
@@ -105,6 +108,8 @@ def _answer(line: bytes, token: str, explainer: HostExplainer) -> HostAnswer:
     if not hmac.compare_digest(question.token.encode(), token.encode()):
         return HostAnswer(problem="wrong token; expected the URL server's spider.token")
     try:
+        if not question.web_host:
+            return HostAnswer(queues=explainer.queues())
         return HostAnswer(host=explainer.explain(question.web_host, question.url))
     except WeftError as error:
         return HostAnswer(problem=str(error))
@@ -118,6 +123,15 @@ def ask_host(settings: Settings, web_host: str, url: str, address: str = "") -> 
     if answer.host is None:
         raise NoUrlServer(f"URL server {where}: {answer.problem}")
     return answer.host
+
+
+def ask_queues(settings: Settings, address: str) -> Snapshot:
+    """What the queues of the URL server at `address` look like; raises NoUrlServer."""
+    tls = client_context(settings, host_and_port(address)[0])
+    answer = _ask(address, HostQuestion(token=settings.spider.token), tls)
+    if answer.queues is None:
+        raise NoUrlServer(f"URL server {address}: {answer.problem}")
+    return answer.queues
 
 
 def _ask(address: str, question: HostQuestion, tls: ssl.SSLContext | None) -> HostAnswer:
