@@ -43,8 +43,8 @@ def test_an_index_that_is_lost_is_built_again_from_the_archives_of_all_machines(
         machines.web.flush()
         asked = machines.web.count()
         machines.kill("index1")
-        first = machines.machines[1].home
-        shutil.rmtree(first / "store")
+        shutil.rmtree(machines.machines[1].home / "store")
+        machines.wait_for(lambda: machines.is_given_up("index1"), "the lease of the lost one to end")
         done = machines.weft("restore", "--new-index")
         assert done.returncode == 0, done.stderr
         machines.start("index1")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from support.machines import Machines
 from support.machines_proof import WEB, check_all, crawling_machines, one_machine
 from support.mgmt_engines import Server
-from weft.mgmt.values import NodeState
 
 LEASE = 2.0
 SETTINGS = {
@@ -16,12 +14,6 @@ SETTINGS = {
     "urlserver__req_host_per_sec": 4.0,
 }
 FROZEN = ("urlserver3", "index1", "spider2")
-
-
-def is_given_up(machines: Machines, name: str) -> bool:
-    """Whether its lease has ended."""
-    node = machines.node(name)
-    return node is not None and node.state is NodeState.OFFLINE
 
 
 def test_processes_that_stand_still_beyond_their_lease_do_no_harm(tmp_path: Path, own_postgres: Server) -> None:
@@ -33,7 +25,7 @@ def test_processes_that_stand_still_beyond_their_lease_do_no_harm(tmp_path: Path
             machines.wait_for(lambda goal=goal: machines.ended() >= goal, f"{goal} links to end")  # type: ignore[misc]
             machines.freeze(name)
             in_flight += machines.in_flight()
-            machines.wait_for(lambda name=name: is_given_up(machines, name), f"the lease of {name} to end")  # type: ignore[misc]
+            machines.wait_for(lambda name=name: machines.is_given_up(name), f"the lease of {name} to end")  # type: ignore[misc]
             time.sleep(LEASE / 2)
             machines.thaw(name)
         machines.wait_for_the_end()

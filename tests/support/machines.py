@@ -31,7 +31,7 @@ from weft.demo.web.log import RequestLine, read_log
 from weft.demo.web.server.serving import Served, serving
 from weft.mgmt.api import Mgmt
 from weft.mgmt.postgres import PostgresMgmt
-from weft.mgmt.values import Node, NodeType
+from weft.mgmt.values import Node, NodeState, NodeType
 from weft.roles.status_file import read_status
 
 NUMBERS = (1, 2, 3)
@@ -190,6 +190,11 @@ class Machines:
         }[name[:-1]]
         return next((node for node in self.mgmt.nodes() if node.type is kind and address in (None, node.address)), None)
 
+    def is_given_up(self, name: str) -> bool:
+        """Whether its lease has ended."""
+        node = self.node(name)
+        return node is not None and node.state is NodeState.OFFLINE
+
     def in_flight(self) -> int:
         """Pages that were asked for and have no result: what may have to be asked for again."""
         self.web.flush()
@@ -215,7 +220,9 @@ class Machines:
         self.wait_for(is_over, "the end of the crawl")
 
     def state(self) -> str:
-        return f"{self.mgmt.counts()}\n{self.mgmt.nodes()}\nindex: {self.index_facts()}\ndead: {self.dead()}"
+        robots = self.mgmt.table("robots", limit=50)
+        lines = [self.mgmt.counts(), self.mgmt.nodes(), f"index: {self.index_facts()}", f"robots: {robots}"]
+        return "\n".join(map(str, [*lines, f"dead: {self.dead()}"]))
 
     def logs(self) -> str:
         files = sorted(self.place.glob("machine*/*.said"))
