@@ -23,7 +23,7 @@ from weft.archive.record_reader import earlier_record, read_member_bytes
 from weft.config import Settings
 from weft.index import node_thread
 from weft.index.fetch_reader_pool import fetch_reader_pool
-from weft.index.node_line import LARGE
+from weft.index.node_line import AHEAD_BYTES
 from weft.index.open_chunks import LinkTicket
 from weft.index.reading_lanes import AskedFetch, ReadingLanes, ReadyFetch
 from weft.index.remote_reading import RemoteReading
@@ -307,7 +307,7 @@ def test_what_is_fetched_ahead_of_the_workers_is_bounded_in_bytes(
     world: World, node: RecordNode, lanes: ReadingLanes, tmp_path: Path
 ) -> None:
     counting = CountingNode(node)
-    bodies = {f"h{number:02}": noise(20_000, number) for number in range(60)}
+    bodies = {f"h{number:02}": noise(20_000, number) for number in range(120)}
     with RawNode(counting) as counted, RemoteReading(lanes, tmp_path / "none", QUICK, ahead=50_000) as reading:
         world.node = counted.address
         asked = fetched(world, **bodies)
@@ -317,12 +317,12 @@ def test_what_is_fetched_ahead_of_the_workers_is_bounded_in_bytes(
         reading.give(asked)
         until(lambda: reading._held >= 50_000)
         time.sleep(0.2)
-        assert reading._held < 50_000 + LARGE + size
-        assert counting.asked < 50_000 + LARGE + 30 * size
+        assert reading._held < 50_000 + AHEAD_BYTES + size
+        assert counting.asked < 50_000 + AHEAD_BYTES + 10 * size
         with lanes._changed:
             lanes._ahead = 16 << 20
             lanes._changed.notify_all()
-        assert len(taken(reading, 60)) == 60
+        assert len(taken(reading, 120)) == 120
         assert reading._held == 0
     lanes.drop()
 

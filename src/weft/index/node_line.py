@@ -17,6 +17,8 @@ LARGE: Final = 256 << 10
 """Bytes of a record that is not asked for together with others."""
 _MOST_AHEAD: Final = 32
 """Requests that are sent before the first of them is answered."""
+AHEAD_BYTES: Final = 512 << 10
+"""Bytes of records that are asked for before the first of them has come, but for the last."""
 _STALLED: Final = 2.0
 """Seconds without an answer after which nobody counts on this node."""
 
@@ -75,7 +77,11 @@ class NodeLine:
     def has_room(self) -> bool:
         """Whether another request may be sent ahead."""
         size = sum(wanted.position.length for wanted in self.in_flight)
-        return len(self.in_flight) < _MOST_AHEAD and size < LARGE
+        return len(self.in_flight) < _MOST_AHEAD and size < AHEAD_BYTES and not self._has_large
+
+    @property
+    def _has_large(self) -> bool:
+        return any(wanted.is_large for wanted in self.in_flight)
 
     def queues(self) -> Iterator[deque[WantedRecord]]:
         """Those that have something, the most urgent first."""

@@ -231,7 +231,7 @@ class RemoteReading:
             wanted = self._answered(line)
             self._let_go([wanted])
             if wanted.epoch == self._epoch:
-                log.warning("record cannot be read url=%s reason=%s", wanted.asked.link.url, error)
+                log.info("record cannot be read url=%s reason=%s", wanted.asked.link.url, error)
                 self._lanes.refuse(wanted.asked, FetchError.ARCHIVE)
 
     def _answered(self, line: NodeLine) -> WantedRecord:
