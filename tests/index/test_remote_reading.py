@@ -125,6 +125,27 @@ def test_records_of_another_node_are_read(world: World, node: RecordNode, readin
     assert reading.away() == {}
 
 
+def test_one_connection_is_kept_for_all_records_of_a_node(
+    world: World, node: RecordNode, reading: RemoteReading
+) -> None:
+    for name in "abc":
+        reading.give(fetched(world, **{name: name}))
+        assert taken(reading, 1) == {name: ""}
+        time.sleep(0.02)
+    assert node.connections == 1
+
+
+def test_a_connection_that_nobody_uses_is_closed_and_made_again(
+    world: World, node: RecordNode, reading: RemoteReading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.index.remote_reading._KEPT_SECONDS", 0.05)
+    for name in "abc":
+        reading.give(fetched(world, **{name: name}))
+        assert taken(reading, 1) == {name: ""}
+        until(lambda: not reading._lines)
+    assert node.connections == 3
+
+
 def test_a_record_that_lies_here_is_read_here_whatever_its_node_is(
     world: World, lanes: ReadingLanes, reading: RemoteReading
 ) -> None:
