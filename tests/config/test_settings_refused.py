@@ -6,7 +6,7 @@ from weft.config import load
 from weft.errors import HomeError, SettingsError
 
 LINKS = "an integer from 1 to 1000000 links"
-SECTIONS = "store, mgmt, index, url, urlserver, spider, dispatcher, limits, web"
+SECTIONS = "store, mgmt, index, url, urlserver, spider, tls, dispatcher, limits, web"
 STORE_KEYS = "url, cache_bytes, write_buffer_bytes, wal_bytes, max_value_bytes, background_jobs"
 HOSTS = 'a table of lower-case host names and IP addresses such as { "intranet.example" = "10.0.0.5" }'
 
@@ -58,6 +58,15 @@ FILES = {
     "[spider]\nworking_every = 40": (
         "urlserver.timeout_spider_status: expected at least 2 x 40.0 = 80.0 seconds because of"
         " spider.working_every (HOME/weft.toml), found 60.0 (default)"
+    ),
+    '[tls]\nca = "ca.pem"\ncertificate = "a.pem"': (
+        'tls.key: expected a file because of tls.certificate (HOME/weft.toml), found "" (default)'
+    ),
+    '[tls]\nca = "ca.pem"\nkey = "a.key"': (
+        'tls.certificate: expected a file because of tls.key (HOME/weft.toml), found "" (default)'
+    ),
+    '[tls]\ncertificate = "a.pem"\nkey = "a.key"': (
+        'tls.ca: expected a file because of tls.certificate (HOME/weft.toml), found "" (default)'
     ),
     "[mgmt]\nlease = 10": (
         "mgmt.lease: expected more than 10.0 seconds because of mgmt.heartbeat (default), found 10.0 (HOME/weft.toml)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from weft.errors import UsageError
-from weft.roles.listener import address_of, is_loopback, open_listener
+from weft.roles.listener import address_of, is_loopback, open_listener, require_reachable
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])
@@ -42,3 +42,20 @@ def test_names_that_only_look_like_loopback_are_not():
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_an_address_that_others_cannot_dial_is_refused(host):
+    with pytest.raises(UsageError) as refused:
+        require_reachable("spider", (host, 7070), "")
+    assert str(refused.value) == (
+        f"spider.listen: other nodes cannot reach {host}; expected the host and port where they can in spider.address"
+    )
+    with pytest.raises(UsageError, match=r"^urlserver\.address: other nodes cannot reach"):
+        require_reachable("urlserver", ("10.0.0.2", 7069), "[::]:7069" if ":" in host else f"{host}:7069")
+    require_reachable("spider", (host, 7070), "spider.example:7070")
+
+
+@pytest.mark.parametrize("host", ["10.0.0.2", "127.0.0.1", "spider.example", "::1"])
+def test_an_address_that_others_can_dial_needs_no_other(host):
+    require_reachable("spider", (host, 7070), "")

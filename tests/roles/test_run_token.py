@@ -46,7 +46,14 @@ def test_what_a_killed_run_left_is_replaced(tmp_path: Path) -> None:
 def test_a_token_in_the_settings_wins(tmp_path: Path) -> None:
     settings = settings_with({"spider.token": "ours"})
     with run_token(tmp_path):
-        assert with_run_token(settings, tmp_path) is settings
+        assert with_run_token(settings, tmp_path).spider.token == "ours"
+
+
+def test_roles_of_a_run_use_no_tls_among_themselves(tmp_path: Path) -> None:
+    for settings in (DEFAULTS, settings_with({"spider.token": "ours"})):
+        assert with_run_token(settings, tmp_path).tls.loopback
+        with run_token(tmp_path):
+            assert not with_run_token(settings, tmp_path).tls.loopback
 
 
 def test_without_a_run_there_is_none(tmp_path: Path) -> None:

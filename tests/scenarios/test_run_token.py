@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from support.certificates import Authority
 from support.weft_command import weft
 from support.whole_crawl import SETS, logs, role_processes, served_for
 from weft.demo.web.server.serving import Served
@@ -25,11 +26,15 @@ PATIENCE = 120.0
 SLOW = ["--set", "urlserver.req_host_per_sec=1.0"]
 
 
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Served]:
+@pytest.fixture(params=["clear", "tls"])
+def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
+    """With TLS towards other machines, the roles of a run still understand each other and our commands."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
     words = [sys.executable, "-m", "weft", "crawl", "--home", "home", "--scope", "any", *SETS, *SLOW]
     with served_for(tmp_path) as served, (tmp_path / "crawl.out").open("wb") as output:
+        if request.param == "tls":
+            add_tls(tmp_path / "home" / "weft.toml", Authority(tmp_path).tls("10.0.0.2"))
+            words += ["--set", "spider.address=10.0.0.2:7070", "--set", "urlserver.address=10.0.0.2:7069"]
         crawl = subprocess.Popen([*words, served.url(0)], env=clean, cwd=tmp_path, stdout=output, stderr=output)
         try:
             end = time.monotonic() + PATIENCE
@@ -44,6 +49,11 @@ def running(tmp_path: Path) -> Iterator[Served]:
                 crawl.wait(PATIENCE)
             finally:
                 crawl.kill()
+
+
+def add_tls(settings: Path, values: dict[str, str]) -> None:
+    lines = [f'{name.removeprefix("tls.")} = "{value}"' for name, value in values.items()]
+    settings.write_text("\n".join([settings.read_text(), "[tls]", *lines, ""]))
 
 
 def port_of(place: Path, role: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ def crawl_with_two(crawl: Crawl, *, is_one_killed: bool) -> None:
         crawl.start(name)
     first, second = crawl.server_ports
     wait_for(lambda: alive(crawl) == {first, second}, crawl, "both to be registered")
+    queues = json.loads(crawl.weft("status", "--queues", "--json").stdout)
+    assert {item["server"] for item in queues["items"]} == {f"127.0.0.1:{first}", f"127.0.0.1:{second}"}
     wait_for(lambda: crawl.archived(0) and crawl.archived(1), crawl, "both to ask some hosts")
     in_flight = 0
     if is_one_killed:

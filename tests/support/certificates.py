@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import ssl
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -13,6 +14,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 _DAY = datetime.timedelta(days=1)
+
+
+def _alternative(name: str) -> x509.GeneralName:
+    """A name, or an address."""
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
 
 
 @dataclass
@@ -39,7 +48,7 @@ class Authority:
         """A file with a certificate for these names and its key; with a negative number of days it has expired."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
-        alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
+        alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
         signed = self._builder(subject, key, days).add_extension(alternatives, critical=False)
         file = self.directory / f"{names[0]}-{days}.pem"
         file.write_bytes(
@@ -49,6 +58,11 @@ class Authority:
             )
         )
         return file
+
+    def tls(self, *names: str, days: int = 2) -> dict[str, str]:
+        """Settings of a node with these names."""
+        file = str(self.certificate(*names, days=days))
+        return {"tls.certificate": file, "tls.key": file, "tls.ca": str(self.file)}
 
     def _builder(self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, days: int) -> x509.CertificateBuilder:
         now = datetime.datetime.now(datetime.UTC)

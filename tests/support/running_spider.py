@@ -11,11 +11,14 @@ from typing import Any
 from weft.archive.cdxj import RecordPosition
 from weft.archive.record_reader import ArchivedResponse, read_record
 from weft.cli.run_spider import make_fetcher, make_options, make_resources, open_files
-from weft.config import Settings
+from weft.config import Settings, host_and_port
 from weft.config.settings import settings_with
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import DocId, Lease, LinkState, NewLink, NodeType, Result
 from weft.roles.connection_limit import ConnectionLimit
+from weft.roles.listener import open_listener
+from weft.roles.port import open_port
+from weft.roles.tls import server_context
 from weft.spider.fetching import Fetcher
 from weft.spider.records_http import RecordsProtocol
 from weft.spider.service import Spider
@@ -165,15 +168,18 @@ async def running_spider(
     await resources.keeper.register()
     token, loop = settings.spider.token, asyncio.get_running_loop()
     limit = ConnectionLimit()
-    server = await loop.create_server(
+    host, port = host_and_port(settings.spider.listen, 0)
+    listener = open_listener("spider.listen", host, port, token)
+    port = listener.getsockname()[1]
+    server = await open_port(
+        listener,
         lambda: UrlServerConnection(
             spider.desk, token, limit, lambda: RecordsProtocol(archive, token, limit, THE_LOOPS_OWN)
         ),
-        "127.0.0.1",
-        0,
+        server_context(settings, host),
     )
     working = loop.create_task(spider.run())
-    running = RunningSpider(spider, links, server.sockets[0].getsockname()[1], archive, working, limit)
+    running = RunningSpider(spider, links, port, archive, working, limit)
     try:
         yield running
         assert not working.done(), f"the spider ended by itself: {working}"

@@ -15,7 +15,7 @@ from weft.errors import WeftError
 from weft.roles.listener import open_listener
 from weft.urlserver.view import questions
 from weft.urlserver.view.questions import LONGEST_QUESTION, HostAnswer, serve_questions
-from weft.urlserver.view.snapshot import HostView
+from weft.urlserver.view.snapshot import HostView, Snapshot
 
 SOON = 20.0
 
@@ -23,6 +23,9 @@ SOON = 20.0
 class Silent:
     def explain(self, web_host: str, url: str) -> HostView:
         raise WeftError(f"nothing is known of {web_host} {url}")
+
+    def queues(self) -> Snapshot:
+        raise WeftError("there are no queues")
 
 
 def with_server(token: str, scenario: Callable[[int], Awaitable[None]]) -> list[object]:

@@ -14,13 +14,14 @@ from weft.cli.output import say
 
 if TYPE_CHECKING:
     import socket
+    import ssl
 
     from weft.config import Settings
     from weft.mgmt.api import SpiderCalls
     from weft.roles.stop import StopRequest
     from weft.spider.fetching import Fetcher
     from weft.spider.service import SpiderOptions, SpiderResources
-    from weft.spider.serving import OpenFiles
+    from weft.spider.serving import Access, OpenFiles
 
 log = logging.getLogger(__name__)
 
@@ -40,38 +41,56 @@ def run(invocation: Invocation) -> None:
     from weft.roles.run_token import with_run_token
     from weft.roles.stop import run_role
     from weft.roles.supervisor_pipe import has_supervisor
+    from weft.spider.serving import Access
 
     home = invocation.home_to_write()
     settings = with_run_token(invocation.load().settings, home.path)
     begin_logging()
     address = host_and_port(settings.spider.listen, settings.urlserver.spider_port)
-    is_reserved = has_supervisor(os.environ)
+    tls, is_reserved = checked_tls(settings, address), has_supervisor(os.environ)
     with open_listener("spider.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener:
         mgmt = open_mgmt(settings, home)
         try:
             require_identity(mgmt, settings)
-            run_role(lambda stop: _run(settings, mgmt, listener, home.path / settings.spider.warc_dir, stop))
+            access = Access(settings.spider.token, home.path / settings.spider.warc_dir, tls)
+            run_role(lambda stop: _run(settings, mgmt, listener, access, stop))
         finally:
             mgmt.close()
 
 
+def checked_tls(settings: Settings, listen: tuple[str, int]) -> ssl.SSLContext | None:
+    """What to listen with, before anything listens; raises UsageError if others could not reach or read it."""
+    from weft.config import host_and_port
+    from weft.mgmt.open import is_embedded
+    from weft.roles.listener import require_reachable
+    from weft.roles.own_certificate import warn_of_certificate
+    from weft.roles.tls import server_context
+
+    address = settings.spider.address
+    if not is_embedded(settings):
+        require_reachable("spider", listen, address)
+    tls = server_context(settings, listen[0])
+    warn_of_certificate(settings, tls, host_and_port(address)[0] if address else listen[0])
+    return tls
+
+
 async def _run(
-    settings: Settings, mgmt: SpiderCalls, listener: socket.socket, archive: Path, stop: StopRequest
+    settings: Settings, mgmt: SpiderCalls, listener: socket.socket, access: Access, stop: StopRequest
 ) -> None:
     import asyncio
 
     from weft.archive.crash_recovery import recover
     from weft.roles.listener import address_of
     from weft.spider.service import Spider
-    from weft.spider.serving import Access, serve
+    from weft.spider.serving import serve
 
-    listens_at = address_of(listener)
+    listens_at, archive = address_of(listener), access.archive
     node = settings.spider.address or listens_at
     concurrent, connections = open_files(settings)
     resources = make_resources(settings, archive, mgmt, node, make_fetcher(settings, archive, connections))
     for found in await asyncio.to_thread(recover, archive):
         log.info("archive recovered file=%s records=%d cut=%d", *found)
-    spider, access = Spider(resources, make_options(settings, node, concurrent)), Access(settings.spider.token, archive)
+    spider = Spider(resources, make_options(settings, node, concurrent))
     await serve(spider, listener, access, stop, lambda: say(f"spider listens at {listens_at}"))
     resources.control.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -14,6 +14,7 @@ from weft.cli.output import say
 
 if TYPE_CHECKING:
     import socket
+    import ssl
     from collections.abc import Sequence
 
     from weft.config import Settings
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
     from weft.urlserver.robots_sitemaps import SitemapPriority, Sitemaps
 
 STATUS = "urlserver"
+
+
+class TlsContexts(NamedTuple):
+    """None: in the clear."""
+
+    listening: ssl.SSLContext | None
+    dialling: ssl.SSLContext | None
 
 
 @command("urlserver")
@@ -54,19 +62,19 @@ def run(invocation: Invocation) -> None:
     # The loop must not wait for the thread that talks to the control plane: a host asked late is a host kept idle.
     sys.setswitchinterval(0.0005)
     address = host_and_port(settings.urlserver.listen)
-    is_reserved = has_supervisor(os.environ)
+    tls, is_reserved = checked_tls(settings, address), has_supervisor(os.environ)
     with open_listener("urlserver.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener:
         mgmt = open_mgmt(settings, home)
         try:
             require_identity(mgmt, settings)
-            run_role(lambda stop: _run(settings, mgmt, listener, home.path, stop))
+            run_role(lambda stop: _run(settings, mgmt, listener, tls, home.path, stop))
         finally:
             forget_status(home.path, STATUS)
             mgmt.close()
 
 
 async def _run(
-    settings: Settings, mgmt: UrlServerCalls, listener: socket.socket, home: Path, stop: StopRequest
+    settings: Settings, mgmt: UrlServerCalls, listener: socket.socket, tls: TlsContexts, home: Path, stop: StopRequest
 ) -> None:
     import msgspec
 
@@ -78,11 +86,11 @@ async def _run(
     from weft.urlserver.service import UrlServer
     from weft.urlserver.view.questions import serve_questions
 
-    clocks, control, address = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), settings.urlserver.listen
+    clocks, control, address = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), node_address(settings)
     async with Resolver(settings.urlserver, clocks.wall) as resolver:
-        resources = make_resources(settings, control, clocks)
+        resources = make_resources(settings, control, clocks, tls.dialling)
         server = UrlServer(resources, resolver, lambda seen: write_status(home, STATUS, msgspec.to_builtins(seen)))
-        answering = await serve_questions(listener, settings.spider.token, server)
+        answering = await serve_questions(listener, settings.spider.token, server, tls.listening)
         try:
             await server.run(stop, lambda: say(f"URL server {address} is registered"))
         finally:
@@ -90,7 +98,34 @@ async def _run(
             control.close()
 
 
-def make_resources(settings: Settings, control: ControlPlane[UrlServerCalls], clocks: Clocks) -> UrlServerResources:
+def node_address(settings: Settings) -> str:
+    """Where others reach this URL server."""
+    return settings.urlserver.address or settings.urlserver.listen
+
+
+def checked_tls(settings: Settings, listen: tuple[str, int]) -> TlsContexts:
+    """For its own port and its spiders, before anything listens; raises UsageError if others could not reach it."""
+    from weft.config import host_and_port, spiders
+    from weft.mgmt.open import is_embedded
+    from weft.roles.listener import require_reachable
+    from weft.roles.own_certificate import warn_of_certificate
+    from weft.roles.tls import client_context, server_context, uses_tls
+
+    if not is_embedded(settings):
+        require_reachable("urlserver", listen, settings.urlserver.address)
+    listening = server_context(settings, listen[0])
+    warn_of_certificate(settings, listening, host_and_port(node_address(settings))[0])
+    hosts = [host for host, _ in spiders(settings.urlserver.spider_host, settings.urlserver.spider_port)]
+    is_dialling = any(uses_tls(settings, host) for host in hosts)
+    return TlsContexts(listening, client_context(settings) if is_dialling else None)
+
+
+def make_resources(
+    settings: Settings,
+    control: ControlPlane[UrlServerCalls],
+    clocks: Clocks,
+    tls: ssl.SSLContext | None = None,
+) -> UrlServerResources:
     from weft import __version__
     from weft.mgmt.values import NodeType
     from weft.roles.lease import LeaseKeeper
@@ -100,10 +135,10 @@ def make_resources(settings: Settings, control: ControlPlane[UrlServerCalls], cl
     from weft.urlserver.mgmt_gateway import MgmtGateway
 
     about = about_this_node(settings, __version__)
-    keeper = LeaseKeeper(control, NodeType.CRAWLER, settings.urlserver.listen, settings.mgmt, clocks.monotonic, about)
+    keeper = LeaseKeeper(control, NodeType.CRAWLER, node_address(settings), settings.mgmt, clocks.monotonic, about)
     sitemaps = sitemaps_in_scope(settings, control.mgmt)
     gateway = MgmtGateway(control.mgmt, clocks, robots_policy(settings), AddressPolicy(settings.urlserver), sitemaps)
-    return UrlServerResources(settings, control, keeper, gateway, clocks)
+    return UrlServerResources(settings, control, keeper, gateway, clocks, tls)
 
 
 def robots_policy(settings: Settings) -> RobotsPolicy:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,7 @@ _FRAME = 4
 
 @command("status")
 @click.option("--tables", is_flag=True, help="Print the tables of the control plane.")
-@click.option("--queues", is_flag=True, help="Print the queues of the running URL server, one line per host.")
+@click.option("--queues", is_flag=True, help="Print the queues of the running URL servers, one line per host.")
 @as_json
 @click.pass_obj
 def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> None:
@@ -135,14 +134,16 @@ def drawn(name: str, rows: Sequence[Mapping[str, object]], room: int | None = No
 
 
 def _show_queues(invocation: Invocation, as_json: bool) -> None:
-    from weft.errors import NotKnown
-    from weft.roles.status_file import read_status
+    from weft.answers.queues_now import queues_now
+    from weft.roles.run_token import with_run_token
     from weft.urlserver.view.queue_diagram import draw_queues
 
-    facts = read_status(invocation.home.require().path, "urlserver")
-    if facts is None:
-        raise NotKnown("no URL server is running in this home, so there are no queues")
+    settings = with_run_token(invocation.load().settings, invocation.home.require().path)
+    with control_plane(invocation, to_read=True) as mgmt:
+        found = queues_now(mgmt, settings)
     if as_json:
-        say_json(json.dumps(facts))
-    else:
-        say_lines(draw_queues(facts).split("\n"))
+        say_json(msgspec.json.encode(found))
+        return
+    for number, snapshot in enumerate(found.items):
+        say_lines([*([""] if number else []), *draw_queues(snapshot).split("\n")])
+    say_lines((f"weft: {problem}" for problem in found.silent.values()), err=True)

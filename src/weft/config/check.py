@@ -71,9 +71,19 @@ def check_together(settings: Settings, places: Mapping[str, str]) -> None:
     if settings.mgmt.url.startswith("postgresql:") and settings.url.max_length > LONGEST_IN_POSTGRESQL:
         pair = ("url.max_length", "mgmt.url")
         raise _conflict(pair, places, f"at most {LONGEST_IN_POSTGRESQL} characters", settings.url.max_length)
+    _check_tls(settings, places)
 
 
-def _conflict(pair: tuple[str, str], places: Mapping[str, str], expected: str, found: float) -> SettingsError:
+def _check_tls(settings: Settings, places: Mapping[str, str]) -> None:
+    """A key without a certificate is useless; a node that is dialled by TLS alone must dial by TLS, too."""
+    tls = settings.tls
+    given = {"tls.certificate": tls.certificate, "tls.key": tls.key, "tls.ca": tls.ca}
+    for name, other in (("tls.key", "tls.certificate"), ("tls.certificate", "tls.key"), ("tls.ca", "tls.certificate")):
+        if given[other] and not given[name]:
+            raise _conflict((name, other), places, "a file", '""')
+
+
+def _conflict(pair: tuple[str, str], places: Mapping[str, str], expected: str, found: float | str) -> SettingsError:
     name, other = pair
     set_at = [places[key] for key in pair if places[key] != "default"]
     problem = f"expected {expected} because of {other} ({places[other]}), found {found} ({places[name]})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from weft.config import text_forms
+from weft.config import keys, text_forms
 from weft.config.keys import DAY, GIB, KIB, MIB, TIB, Between, OneOf, TextTable, key
 from weft.config.text import hide_all, hide_password
 
@@ -202,9 +202,13 @@ class UrlserverSettings:
     )
     listen: str = key(
         "127.0.0.1:7069",
-        "Address where this URL server answers questions about hosts, and its name as a node. Needs a token unless "
-        "it is a loopback address.",
+        "Address where this URL server answers questions about hosts. Needs a token unless it is a loopback address.",
         text_forms.LISTEN,
+    )
+    address: str = key(
+        "",
+        'Address and port where other nodes reach this URL server, and its name as a node. "" means where it listens.',
+        text_forms.REACHED_BY,
     )
     static_hosts: TextTable = key(  # noqa: RUF009 - a TextTable cannot change
         TextTable(),
@@ -293,6 +297,34 @@ class SpiderSettings:
         text_forms.TOKEN,
         mask=hide_all,
         reader="spider, URL server",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TlsSettings:
+    """Between nodes; what a spider fetches has settings of its own. One field has the name of the function `key`."""
+
+    reader: ClassVar[str] = "spider, URL server"
+    certificate: str = keys.key(
+        "",
+        'File with the certificate of this node and those between it and the CA, in PEM. "" means none.',
+        text_forms.PATH_OR_NOTHING,
+    )
+    key: str = keys.key(
+        "", 'File with the private key of tls.certificate, in PEM. "" means none.', text_forms.PATH_OR_NOTHING
+    )
+    ca: str = keys.key(
+        "",
+        'File with the certificates of the CA that signed the nodes\' certificates, in PEM. "" means that nodes talk '
+        "in the clear.",
+        text_forms.PATH_OR_NOTHING,
+        reader="every node",
+    )
+    loopback: bool = keys.key(
+        True,
+        "Whether nodes use TLS at loopback addresses too. `weft crawl` and `weft up` set it to false for their own "
+        "processes.",
+        reader="every node",
     )
 
 

@@ -17,6 +17,7 @@ from weft.config.sections import (
     MgmtSettings,
     SpiderSettings,
     StoreSettings,
+    TlsSettings,
     UrlserverSettings,
     UrlSettings,
     WebSettings,
@@ -36,6 +37,7 @@ class Settings:
     url: UrlSettings = field(default_factory=UrlSettings)
     urlserver: UrlserverSettings = field(default_factory=UrlserverSettings)
     spider: SpiderSettings = field(default_factory=SpiderSettings)
+    tls: TlsSettings = field(default_factory=TlsSettings)
     dispatcher: DispatcherSettings = field(default_factory=DispatcherSettings)
     limits: LimitsSettings = field(default_factory=LimitsSettings)
     web: WebSettings = field(default_factory=WebSettings)

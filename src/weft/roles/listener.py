@@ -6,6 +6,7 @@ import os
 import socket
 from ipaddress import ip_address
 
+from weft.config import host_and_port
 from weft.errors import UsageError
 
 
@@ -22,8 +23,26 @@ def open_listener(setting: str, host: str, port: int, token: str, *, is_reserved
     except OSError as error:
         # Not error.strerror: Python appends the address to it.
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error
-        where = _joined(host, port)
+        where = joined(host, port)
         raise UsageError(f"{setting}: cannot listen on {where}: {reason}; expected a free port") from error
+
+
+def require_reachable(role: str, listen: tuple[str, int], address: str) -> None:
+    """Where other machines are to reach `role`: raises UsageError if all they are told is `0.0.0.0` or `::`."""
+    host = host_and_port(address)[0] if address else listen[0]
+    if is_unspecified(host):
+        setting = f"{role}.address" if address else f"{role}.listen"
+        raise UsageError(
+            f"{setting}: other nodes cannot reach {host}; expected the host and port where they can in {role}.address"
+        )
+
+
+def is_unspecified(host: str) -> bool:
+    """Whether it means every address of this machine, and so none that others could dial."""
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return False
 
 
 def is_loopback(host: str) -> bool:
@@ -34,8 +53,9 @@ def is_loopback(host: str) -> bool:
 
 
 def address_of(listener: socket.socket) -> str:
-    return _joined(*listener.getsockname()[:2])
+    return joined(*listener.getsockname()[:2])
 
 
-def _joined(host: str, port: int) -> str:
+def joined(host: str, port: int) -> str:
+    """`host:port`, with brackets around an IPv6 address."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

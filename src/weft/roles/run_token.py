@@ -1,4 +1,8 @@
-"""The token of one run: made by the supervisor, read by its roles, hidden from other users of the machine."""
+"""The token of one run: made by the supervisor, read by its roles, hidden from other users of the machine.
+
+The roles of a run talk over loopback alone, where nobody can listen and a certificate for the names of this machine
+would not fit. So they use no TLS among themselves, and whoever reads the token of the run learns that as well.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +38,13 @@ def run_token(home: Path) -> Iterator[None]:
 
 
 def with_run_token(settings: Settings, home: Path) -> Settings:
-    """The settings with the token of the run; `spider.token` wins where it is set. Raises HomeError."""
-    if settings.spider.token:
-        return settings
+    """The settings with the token of the run in this home, if there is one; `spider.token` wins where it is set.
+
+    Raises HomeError.
+    """
     path = home / TOKEN_FILE
+    if settings.spider.token:
+        return _without_loopback_tls(settings) if path.exists() else settings
     try:
         token = path.read_bytes().strip().decode("ascii", "replace")
     except FileNotFoundError:
@@ -47,7 +54,11 @@ def with_run_token(settings: Settings, home: Path) -> Settings:
     if not _TOKEN.fullmatch(token):
         # Never without one: whoever wrote the file wanted the ports closed to others.
         raise HomeError(f"{path}: this is no token; remove the file if no crawl is running")
-    return replace(settings, spider=replace(settings.spider, token=token))
+    return _without_loopback_tls(replace(settings, spider=replace(settings.spider, token=token)))
+
+
+def _without_loopback_tls(settings: Settings) -> Settings:
+    return replace(settings, tls=replace(settings.tls, loopback=False))
 
 
 def _write(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from weft.errors import WeftError
 from weft.roles.connection_limit import ConnectionLimit
 from weft.roles.open_files import OTHERS
+from weft.roles.port import open_port
 from weft.roles.stop import StopRequest, first_of
 from weft.spider.records_http import RecordsProtocol
 from weft.spider.service import Spider
@@ -31,10 +33,12 @@ class ResultsLeft(WeftError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What somebody who connects may read, and the token that they must show."""
+    """What somebody who connects may read, the token that they must show, and how they are spoken to."""
 
     token: str
     archive: Path
+    tls: ssl.SSLContext | None = None
+    """None: in the clear."""
 
 
 class OpenFiles(NamedTuple):
@@ -72,7 +76,7 @@ async def serve(
 
     keeper.figures = spider.figures
     await keeper.register()
-    server = await loop.create_server(connect, sock=listener)
+    server = await open_port(listener, connect, access.tls)
     working = loop.create_task(spider.run())
     ready()
     try:

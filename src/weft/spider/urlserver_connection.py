@@ -8,6 +8,7 @@ from typing import Final, Protocol, cast
 
 from weft.config.text import HIDDEN
 from weft.roles.connection_limit import ConnectionLimit, Patience
+from weft.roles.tls_problems import FIRST_BYTE
 from weft.spider.records_http import BEGINNING, RecordsProtocol
 from weft.wire import Done, Fetch, LineSplitter, TransId, WireError, Working, decode_request, encode_reply
 
@@ -62,6 +63,9 @@ class UrlServerConnection(asyncio.Protocol):
             self._beginning = None
             if data.startswith(BEGINNING):
                 self._become_records(data)
+                return
+            if data.startswith(FIRST_BYTE):
+                self.turn_away("it speaks TLS, and this port does not (tls.certificate is not set here)")
                 return
             # Not earlier: while no URLs are read, records are.
             self._desk.connected(self)

@@ -24,10 +24,15 @@ def role_commands(
         return RoleCommand(_numbered(name, number), ("run", name, *shared, *own), settings)
 
     return [
-        role("urlserver", "--set", f'urlserver.listen="127.0.0.1:{ports[-1]}"'),
-        *(role("spider", "--set", f'spider.listen="{host}"', number=number) for number, host in enumerate(hosts)),
+        role("urlserver", *_listening("urlserver", f"127.0.0.1:{ports[-1]}")),
+        *(role("spider", *_listening("spider", host), number=number) for number, host in enumerate(hosts)),
         role("index", *(() if again is None else ("--again", str(again)))),
     ]
+
+
+def _listening(name: str, host: str) -> tuple[str, ...]:
+    """An address in weft.toml is where others reach a role that listens for them; these do not."""
+    return ("--set", f'{name}.listen="{host}"', "--set", f'{name}.address=""')
 
 
 def _numbered(name: str, number: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,6 +12,7 @@ from weft.mgmt.api import UrlServerCalls
 from weft.mgmt.values import Lease
 from weft.roles.calls import ControlPlane
 from weft.roles.lease import LeaseKeeper
+from weft.roles.tls import client_context, uses_tls
 from weft.urlserver.build_pace import LOOK_EVERY, BuildPace
 from weft.urlserver.frontier import Frontier
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway
@@ -29,6 +31,12 @@ class UrlServerResources:
     keeper: LeaseKeeper
     gateway: MgmtGateway
     clocks: Clocks
+    tls: ssl.SSLContext | None = None
+    """For the spiders that are dialled with TLS; None: made when it is needed."""
+
+    def tls_for(self, address: tuple[str, int]) -> ssl.SSLContext | None:
+        """What to dial a spider with; None: in the clear, and only if the settings want that."""
+        return (self.tls or client_context(self.settings)) if uses_tls(self.settings, address[0]) else None
 
 
 @dataclass(slots=True)

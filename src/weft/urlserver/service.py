@@ -37,9 +37,10 @@ class SessionTasks:
         settings = session.resources.settings
         self._replies = SpiderReplies(session)
         self._lookups = DnsLookups(session, resolver)
+        tls_for = session.resources.tls_for
         addresses = spiders(settings.urlserver.spider_host, settings.urlserver.spider_port)
         self.lines = [
-            SpiderLine(SpiderId(number), address, settings.spider.token, self._replies)
+            SpiderLine(SpiderId(number), address, settings.spider.token, self._replies, tls_for(address))
             for number, address in enumerate(addresses)
         ]
         self._refill = Refill(session, self._lookups, lambda: any(not line.problem for line in self.lines))
@@ -165,10 +166,16 @@ class UrlServer:
             await keeper.leave()
 
     def explain(self, web_host: str, url: str) -> HostView:
-        tasks = self.tasks
-        if tasks is None:
-            raise WeftError("the URL server has no lease yet")
+        tasks = self._with_lease()
         return host_view(tasks.frontier, web_host, url, tasks.session.now)
+
+    def queues(self) -> Snapshot:
+        return self._with_lease().snapshot()
+
+    def _with_lease(self) -> SessionTasks:
+        if self.tasks is None:
+            raise WeftError("the URL server has no lease yet")
+        return self.tasks
 
     def _figures(self) -> dict[str, Any]:
         """For people who look from another machine: how much waits, and which spiders cannot be reached."""

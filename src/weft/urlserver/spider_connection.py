@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Callable
 from typing import Final, Protocol, cast
 
+from weft.roles.listener import joined
+from weft.roles.tls_problems import dial_problem
 from weft.urlserver.in_flight import SpiderId
 from weft.wire import Done, Hello, LineSplitter, TransId, WireError, decode_reply, encode_request
 
@@ -81,12 +84,19 @@ class SpiderConnection(asyncio.Protocol):
 class SpiderLine:
     """One spider, named by its address, for as long as the URL server lives."""
 
-    def __init__(self, spider: SpiderId, address: tuple[str, int], token: str, listener: ReplyListener) -> None:
+    def __init__(
+        self,
+        spider: SpiderId,
+        address: tuple[str, int],
+        token: str,
+        listener: ReplyListener,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.spider = spider
-        self.name = "{}:{}".format(*address)
+        self.name = joined(*address)
         self.problem = "not dialled yet"
         """Why there is no connection; empty: there is one."""
-        self._address, self._token, self._listener = address, token, listener
+        self._address, self._token, self._listener, self._tls = address, token, listener, tls
         self._connection: SpiderConnection | None = None
 
     async def keep(self) -> None:
@@ -115,6 +125,7 @@ class SpiderLine:
             if await connection.is_closed_within(PROBATION):
                 self._note(
                     f"{connection.problem}, at once; expected a spider of this version with the same spider.token"
+                    + ("" if self._tls else " and no TLS (tls.ca is not set here)")
                 )
                 return False
             self._connection, self.problem = connection, ""
@@ -132,9 +143,10 @@ class SpiderLine:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                _, connection = await loop.create_connection(self._make_connection, *self._address)
+                _, connection = await loop.create_connection(self._make_connection, *self._address, ssl=self._tls)
         except OSError as error:
-            self._note(f"no spider answers ({error.strerror or error or 'timed out'})")
+            problem = dial_problem(error, self._address[0]) if self._tls else ""
+            self._note(problem or f"no spider answers ({error.strerror or str(error) or 'timed out'})")
             return None
         if self._token:
             connection.write(encode_request(Hello(self._token)))

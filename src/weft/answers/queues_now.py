@@ -1,0 +1,35 @@
+"""The queues of all URL servers that run, on any machine."""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft.answers.nodes import is_up
+from weft.config import Settings
+from weft.errors import NotKnown
+from weft.mgmt.api import OperatorCalls
+from weft.mgmt.values import NodeType
+from weft.urlserver.view.questions import NoUrlServer, ask_queues
+from weft.urlserver.view.snapshot import Snapshot
+
+
+class QueuesNow(msgspec.Struct, frozen=True):
+    count: int
+    items: list[Snapshot]
+    """By URL server."""
+    silent: dict[str, str]
+    """URL servers that run but do not answer, with the reason."""
+
+
+def queues_now(mgmt: OperatorCalls, settings: Settings) -> QueuesNow:
+    """Raises NotKnown if no URL server runs."""
+    running = [node.address for node in mgmt.nodes() if node.type is NodeType.CRAWLER and is_up(node)]
+    if not running:
+        raise NotKnown("no URL server is running, so there are no queues")
+    found, silent = list[Snapshot](), dict[str, str]()
+    for address in running:
+        try:
+            found.append(ask_queues(settings, address))
+        except NoUrlServer as error:
+            silent[address] = str(error)
+    return QueuesNow(len(found), found, silent)
