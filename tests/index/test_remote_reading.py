@@ -23,7 +23,7 @@ from weft.archive.record_reader import earlier_record, read_member_bytes
 from weft.config import Settings
 from weft.index import node_thread
 from weft.index.fetch_reader_pool import fetch_reader_pool
-from weft.index.node_line import LARGE
+from weft.index.node_line import AHEAD_BYTES
 from weft.index.open_chunks import LinkTicket
 from weft.index.reading_lanes import AskedFetch, ReadingLanes, ReadyFetch
 from weft.index.remote_reading import RemoteReading
@@ -120,9 +120,30 @@ def test_records_of_another_node_are_read(world: World, node: RecordNode, readin
     reading.give(fetched(world, **{f"h{number}": f"<title>{number}</title>" for number in range(60)}))
     found = [reading.take(SOON) for _ in range(60)]
     assert sorted(fetch.read.title for fetch in found if fetch) == sorted(map(str, range(60)))
-    assert (reading.waiting, node.connections, reading._held) == (0, 1, 0)
+    assert (reading.waiting, node.connections, reading._fetching._held) == (0, 1, 0)
     assert reading.take_reachable() == [node.address]
     assert reading.away() == {}
+
+
+def test_one_connection_is_kept_for_all_records_of_a_node(
+    world: World, node: RecordNode, reading: RemoteReading
+) -> None:
+    for name in "abc":
+        reading.give(fetched(world, **{name: name}))
+        assert taken(reading, 1) == {name: ""}
+        time.sleep(0.02)
+    assert node.connections == 1
+
+
+def test_a_connection_that_nobody_uses_is_closed_and_made_again(
+    world: World, node: RecordNode, reading: RemoteReading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.index.record_fetching._KEPT_SECONDS", 0.05)
+    for name in "abc":
+        reading.give(fetched(world, **{name: name}))
+        assert taken(reading, 1) == {name: ""}
+        until(lambda: not reading._fetching._lines)
+    assert node.connections == 3
 
 
 def test_a_record_that_lies_here_is_read_here_whatever_its_node_is(
@@ -160,7 +181,7 @@ def test_a_revisit_is_read_with_what_it_repeats(world: World, node: RecordNode, 
     reading.give([AskedFetch(LinkTicket(chunk.id, 0), chunk.links[0])])
     found = reading.take(SOON)
     assert found is not None
-    assert (found.read.title, found.read.fetched.error, reading._held) == ("The same", "", 0)
+    assert (found.read.title, found.read.fetched.error, reading._fetching._held) == ("The same", "", 0)
 
 
 def test_what_is_damaged_or_not_there_is_unreadable_alone(
@@ -217,7 +238,7 @@ def test_nobody_waits_for_a_node_that_is_silent(world: World, node: RecordNode, 
         world.node = hole.address
         there = fetched(world, x="x", y="y")
         reading.give(there)
-        until(lambda: reading._lines[hole.address].in_flight)
+        until(lambda: reading._fetching._lines[hole.address].in_flight)
         reading.give(here)
         assert taken(reading, 2) == {"a": "", "b": ""}
         assert unreachable(reading, 2) == {"x": hole.address, "y": hole.address}
@@ -233,6 +254,51 @@ def test_a_silent_node_is_not_counted_on(world: World, reading: RemoteReading, m
         until(lambda: reading.waiting == 0)
         assert reading.take_unreachable() == [], "not given up yet"
         assert unreachable(reading, 2)
+
+
+def test_what_waits_behind_a_slow_record_comes_back_and_the_slow_one_ends_the_wait(
+    world: World, node: RecordNode, reading: RemoteReading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.index.node_line._TOO_SLOW", 0.1)
+    monkeypatch.setattr("weft.index.node_line._MOST_AHEAD", 1)
+    may_go = threading.Event()
+
+    def late(peer: socket.socket) -> None:
+        """Answers the first record when it may."""
+        host, _, port = node.address.rpartition(":")
+        with socket.create_connection((host, int(port))) as server:
+            for number in range(10):
+                server.sendall(one_request(peer))
+                data = server.recv(1 << 16)
+                if number == 1:
+                    assert may_go.wait(SOON)
+                peer.sendall(data)
+
+    with RawNode(late) as slow, RemoteReading(reading._lanes, world.place / "none", NodeAccess()) as patient:
+        world.node = slow.address
+        patient.give(fetched(world, a="a", b="b", c="c"))
+        assert unreachable(patient, 2) == {"b": slow.address, "c": slow.address}
+        assert "too slow" in patient.away()[slow.address].reason
+        patient.take_reachable()
+        may_go.set()
+        assert taken(patient, 1) == {"a": ""}
+        assert (patient.away(), patient.take_reachable()) == ({}, [slow.address])
+
+
+def test_fetches_of_a_node_that_is_dialled_for_long_come_back(
+    world: World, reading: RemoteReading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.index.node_line._TOO_SLOW", 0.1)
+
+    def never_greets(peer: socket.socket) -> None:
+        while peer.recv(1 << 16):
+            pass
+
+    with RawNode(never_greets) as hole, RemoteReading(reading._lanes, world.place / "none", NodeAccess()) as patient:
+        world.node = hole.address
+        patient.give(fetched(world, a="a"))
+        assert unreachable(patient, 1) == {"a": hole.address}
+        assert "cannot be dialled in time" in patient.away()[hole.address].reason
 
 
 def test_a_node_that_was_started_again_was_never_away(
@@ -307,7 +373,7 @@ def test_what_is_fetched_ahead_of_the_workers_is_bounded_in_bytes(
     world: World, node: RecordNode, lanes: ReadingLanes, tmp_path: Path
 ) -> None:
     counting = CountingNode(node)
-    bodies = {f"h{number:02}": noise(20_000, number) for number in range(60)}
+    bodies = {f"h{number:02}": noise(20_000, number) for number in range(120)}
     with RawNode(counting) as counted, RemoteReading(lanes, tmp_path / "none", QUICK, ahead=50_000) as reading:
         world.node = counted.address
         asked = fetched(world, **bodies)
@@ -315,15 +381,15 @@ def test_what_is_fetched_ahead_of_the_workers_is_bounded_in_bytes(
         assert size > 10_000
         lanes._ahead = 1  # nothing is taken: the worker waits with one page in hand
         reading.give(asked)
-        until(lambda: reading._held >= 50_000)
+        until(lambda: reading._fetching._held >= 50_000)
         time.sleep(0.2)
-        assert reading._held < 50_000 + LARGE + size
-        assert counting.asked < 50_000 + LARGE + 30 * size
+        assert reading._fetching._held < 50_000 + AHEAD_BYTES + size
+        assert counting.asked < 50_000 + AHEAD_BYTES + 10 * size
         with lanes._changed:
             lanes._ahead = 16 << 20
             lanes._changed.notify_all()
-        assert len(taken(reading, 60)) == 60
-        assert reading._held == 0
+        assert len(taken(reading, 120)) == 120
+        assert reading._fetching._held == 0
     lanes.drop()
 
 
@@ -347,7 +413,7 @@ def test_large_records_come_one_at_a_time_and_hold_up_no_small_ones(
         most: list[int] = []
 
         def watch() -> None:
-            in_flight = [wanted for line in list(reading._lines.values()) for wanted in list(line.in_flight)]
+            in_flight = [wanted for line in list(reading._fetching._lines.values()) for wanted in list(line.in_flight)]
             most.append(sum(wanted.is_large for wanted in in_flight))
 
         reading.give([*large, *more])
@@ -378,13 +444,13 @@ def test_what_was_dropped_never_comes(world: World, node: RecordNode, reading: R
     asked = fetched(world, **{f"h{number}": "x" for number in range(50)}, z="z")
     with RawNode(silent) as hole:
         reading.give([at(asked[0], node=hole.address), *asked[1:50]])
-        until(lambda: reading._lines[hole.address].in_flight)
+        until(lambda: reading._fetching._lines[hole.address].in_flight)
         reading.drop()
         reading.give(asked[50:])
         assert taken(reading, 1) == {"z": ""}
         until(lambda: hole.address in reading.away())
         assert (reading.take(0.1), reading.take_unreachable()) == (None, [])
-        until(lambda: reading._held == 0)
+        until(lambda: reading._fetching._held == 0)
 
 
 def test_gathering_waits_for_records_that_are_on_their_way(

@@ -40,6 +40,8 @@ class NodeAccess:
     connect_seconds: float = 5.0
     read_seconds: float = 30.0
     """How long a node may be silent while it owes an answer."""
+    tls_problem: Callable[[OSError, str], str] = lambda error, host: str(error)
+    """Why no TLS connection to a host came about, in words; empty: it was not for TLS."""
 
 
 class RecordConnection:
@@ -56,10 +58,12 @@ class RecordConnection:
         self.answers = 0
         """Records that were asked for and came, or were said not to be there."""
         host, port = _host_and_port(node)
+        self._tls = access.context(host)
         try:
-            self._socket = _connected(host, port, access)
+            self._socket = _connected(host, port, self._tls, access.connect_seconds)
         except OSError as error:
-            raise self._problem(error, access.connect_seconds) from error
+            reason = access.tls_problem(error, host) if self._tls else ""
+            raise (NodeUnreachable(node, reason) if reason else self._problem(error, access.connect_seconds)) from error
         try:
             self._check()
         except NodeUnreachable:
@@ -107,6 +111,9 @@ class RecordConnection:
             self.answer(_NOTHING)
         except RecordUnreadable:
             self.answers = 0
+        except ConnectionBroken as error:
+            hint = "" if self._tls else " and no TLS (tls.ca is not set here)"
+            raise NodeUnreachable(self.node, f"{error.reason}, at once; expected a spider{hint}") from error
 
     def _head(self, until: float) -> HttpHead:
         while (end := self._buffer.find(b"\r\n\r\n")) < 0:
@@ -148,12 +155,10 @@ class RecordConnection:
     def _problem(self, error: OSError, seconds: float) -> NodeUnreachable:
         if isinstance(error, TimeoutError):
             return NodeUnreachable(self.node, f"does not answer within {seconds:g} s")
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return NodeUnreachable(self.node, f"its certificate is not accepted: {error.verify_message}")
         if isinstance(error, ssl.SSLEOFError | ConnectionError) and not isinstance(error, ConnectionRefusedError):
             return ConnectionBroken(self.node, "closed the connection")
         if isinstance(error, ssl.SSLError):
-            return NodeUnreachable(self.node, f"no encrypted connection: {error.reason or error}")
+            return NodeUnreachable(self.node, f"the encrypted connection failed: {error.reason or error}")
         if isinstance(error, ConnectionRefusedError):
             return NodeUnreachable(self.node, "refuses the connection")
         return NodeUnreachable(self.node, error.strerror or str(error) or type(error).__name__)
@@ -171,12 +176,11 @@ def _host_and_port(node: str) -> tuple[str, int]:
     return found[1] or found[2], int(found[3])
 
 
-def _connected(host: str, port: int, access: NodeAccess) -> socket.socket:
-    context = access.context(host)
-    plain = socket.create_connection((host, port), access.connect_seconds)
+def _connected(host: str, port: int, tls: ssl.SSLContext | None, seconds: float) -> socket.socket:
+    plain = socket.create_connection((host, port), seconds)
     try:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return context.wrap_socket(plain, server_hostname=host) if context else plain
+        return tls.wrap_socket(plain, server_hostname=host) if tls else plain
     except BaseException:
         plain.close()
         raise

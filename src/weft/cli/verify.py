@@ -56,9 +56,12 @@ def verify(context: click.Context, with_archive: bool, as_json: bool) -> None:
 def _compared_with_archive(invocation: Invocation, reader: Reader) -> ArchiveVerification:
     from weft.index.archive_reader import archive_reader_pool
     from weft.index.verify_archive import verify_archive
+    from weft.mgmt.open import is_embedded
     from weft.roles.run_token import with_run_token
 
-    settings = with_run_token(invocation.load().settings, invocation.home.path)
+    settings = invocation.load().settings
+    if not is_embedded(settings):
+        settings = with_run_token(settings, invocation.home.path)
     archive = invocation.home.path / settings.spider.warc_dir
     with archive_reader_pool(settings, rules_of(settings), archive) as read_again:
         return verify_archive(reader, read_again, lines_now_and_then())

@@ -142,6 +142,8 @@ def archive_reader_pool(
     """Reads any number of records, in order, with a bounded number in progress."""
     count = workers or processors()
     first = ReaderSettings.from_settings(settings, rules, archive)
+    if first.nodes:
+        first.nodes.access()  # workers could not say what is wrong with it
     command = WorkerCommand("weft.index.archive_reader_process", encode(first), settings.limits.parse_seconds)
     with WorkerPool(count, command, _MESSAGES, _PATIENCE if first.nodes else PATIENCE) as started:
 

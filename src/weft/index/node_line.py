@@ -17,6 +17,10 @@ LARGE: Final = 256 << 10
 """Bytes of a record that is not asked for together with others."""
 _MOST_AHEAD: Final = 32
 """Requests that are sent before the first of them is answered."""
+_TOO_SLOW: Final = 15.0
+"""Seconds after which other fetches do not wait for it: one large record may be on its way for minutes."""
+AHEAD_BYTES: Final = 512 << 10
+"""Bytes of records that are asked for before the first of them has come, but for the last."""
 _STALLED: Final = 2.0
 """Seconds without an answer after which nobody counts on this node."""
 
@@ -37,7 +41,7 @@ class WantedRecord:
 
 
 class NodeLine:
-    """What one node is to be asked for. Changed under the lock of `RemoteReading`."""
+    """What one node is to be asked for. Changed under the lock of `RecordFetching`."""
 
     def __init__(self, node: str) -> None:
         self.node = node
@@ -72,10 +76,19 @@ class NodeLine:
         return bool(self.in_flight) and time.monotonic() - self._moved_at > _STALLED
 
     @property
+    def is_too_slow(self) -> bool:
+        """Whether it has been dialled, or has owed an answer, for so long that what waits for it should not."""
+        return (self.connection is None or bool(self.in_flight)) and time.monotonic() - self._moved_at > _TOO_SLOW
+
+    @property
     def has_room(self) -> bool:
         """Whether another request may be sent ahead."""
         size = sum(wanted.position.length for wanted in self.in_flight)
-        return len(self.in_flight) < _MOST_AHEAD and size < LARGE
+        return len(self.in_flight) < _MOST_AHEAD and size < AHEAD_BYTES and not self._has_large
+
+    @property
+    def _has_large(self) -> bool:
+        return any(wanted.is_large for wanted in self.in_flight)
 
     def queues(self) -> Iterator[deque[WantedRecord]]:
         """Those that have something, the most urgent first."""
@@ -92,6 +105,7 @@ class NodeLine:
 
     def put_back(self) -> None:
         """Ask again, on another connection, for what was not answered."""
+        self.moved()
         self.first.extendleft(reversed(self.in_flight))
         self.in_flight.clear()
 

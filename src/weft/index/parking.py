@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from typing import Final, NamedTuple
 
 from weft.index.fetch_reader import failed
@@ -39,12 +40,15 @@ class Parking:
     def park(self, chunks: OpenChunks) -> list[ReadyFetch]:
         """Park what cannot be read now; what waited for too long is returned, as failed."""
         given_up: list[ReadyFetch] = []
+        lost: Counter[str] = Counter()
         for (ticket, link, _), node in self._nodes.take_unreachable():
             if chunks.waited(ticket.chunk) < self._patience:
                 chunks.park(ticket, node)
             else:
-                log.warning("record could not be reached for too long url=%s node=%s", link.url, node)
                 given_up.append(ReadyFetch(ticket, link, failed(link.result, FetchError.ARCHIVE)))
+                lost[node] += 1
+        for node, count in lost.items():
+            log.warning("records could not be reached for too long, fetching again pages=%d node=%s", count, node)
         return given_up
 
     def unpark(self, chunks: OpenChunks) -> list[LinkTicket]:
