@@ -91,7 +91,7 @@ def test_a_machine_that_loses_its_power_loses_nothing_else(tmp_path: Path, own_p
 
 
 def test_pages_of_a_machine_that_is_gone_for_good_are_fetched_again(tmp_path: Path, own_postgres: Server) -> None:
-    # Slow enough that it is not over before that spider has fetched some; the spider is dead long before the patience ends.
+    # Slow enough that this spider fetches some pages, and dead long before the patience ends.
     slow = {"urlserver__req_host_per_sec": 5.0, "index__archive_patience": 8.0}
     with crawling_machines(tmp_path, own_postgres, **slow) as machines:
         third = machines.machines[3]
