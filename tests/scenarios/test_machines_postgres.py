@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -21,13 +19,6 @@ def wait_for_share(machines: Machines, share: float) -> None:
     """Until so much of the web is crawled."""
     goal = int(one_machine(WEB).links * share)
     machines.wait_for(lambda: machines.ended() >= goal, f"{goal} links to end")
-
-
-@pytest.fixture
-def short_path() -> Iterator[Path]:
-    """For a socket: the operating system takes no long ones."""
-    with TemporaryDirectory(prefix="weft-") as directory:
-        yield Path(directory)
 
 
 def break_often(place: Path, server: Server, short_path: Path, restarts: int, cuts: int) -> None:

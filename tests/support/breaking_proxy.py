@@ -12,7 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 class BreakingProxy:
     """Listens on a socket in `directory`.
 
-    `break_next` is "before" or "after": whether the server gets to see the COMMIT whose answer never arrives.
+    `break_next` is "before" or "after": whether the server gets to see the COMMIT whose answer never arrives. While
+    `may_pass` is cleared nothing arrives anywhere, and nobody is told.
     """
 
     def __init__(self, url: str, directory: Path) -> None:
@@ -21,6 +22,8 @@ class BreakingProxy:
         self.url = url.replace(query["host"][0], str(directory))
         self.break_next = ""
         self.broken = 0
+        self.may_pass = threading.Event()
+        self.may_pass.set()
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(directory / ".s.PGSQL.5432"))
         self._listener.listen()
@@ -42,6 +45,7 @@ class BreakingProxy:
     def _up(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while data := client.recv(65536):
+                self.may_pass.wait()
                 if self.break_next and b"COMMIT" in data:
                     self._break(client, server, data)
                     return
@@ -59,6 +63,7 @@ class BreakingProxy:
     def _down(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while data := server.recv(65536):
+                self.may_pass.wait()
                 client.sendall(data)
         _close(client, server)
 
