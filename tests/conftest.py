@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import weft
 from support.archive_tools import jwarc, pywb  # noqa: F401 - fixtures
-from support.mgmt_engines import engine, mgmt, postgres_server, postgres_url  # noqa: F401 - fixtures
+from support.mgmt_engines import engine, mgmt, own_postgres, postgres_server, postgres_url  # noqa: F401 - fixtures
 from support.nginx_program import nginx_program  # noqa: F401 - a fixture
 
-# Programs that tests start import `support` too.
-os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+# Programs that tests start import `support` too, and run the same weft as the tests.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), str(Path(weft.__file__).parents[1])])
 # A shell starts background jobs with Ctrl-C ignored; processes would inherit that, and tests interrupt some of them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""A whole crawl with real processes while somebody sets the clock; libfaketime stands in for that somebody."""
+"""A whole crawl with real processes while somebody sets the clock."""
 
 from __future__ import annotations
 
@@ -11,25 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from support.clock_setting import ClockFile
 from support.weft_command import weft
 from support.whole_crawl import SETS, check_against_the_truth, check_manners, logs, served_for, told
 from weft.demo.web.server.serving import Served
 
-PLACES = (
-    os.environ.get("LIBFAKETIME", ""),
-    "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
-    "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
-    "/usr/lib/faketime/libfaketime.so.1",
-)
-LIBRARY = next((place for place in PLACES if place and Path(place).exists()), "")
-
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(
-        not LIBRARY,
-        reason="no libfaketime here (Debian: apt install faketime; elsewhere name the library in LIBFAKETIME)",
-    ),
-]
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture
@@ -38,16 +25,23 @@ def served(tmp_path: Path) -> Iterator[Served]:
         yield running
 
 
-@pytest.mark.parametrize("jump", ["-3600", "-80000", "+3600", "+90000"])
-def test_a_crawl_ends_with_everything_though_its_clock_is_set(served: Served, tmp_path: Path, jump: str) -> None:
-    clock = tmp_path / "clock"
-    clock.write_text("+0")
+@pytest.fixture
+def clock(tmp_path: Path) -> ClockFile:
+    made = ClockFile(tmp_path / "clock")
+    made.set(0)
+    return made
+
+
+@pytest.mark.parametrize("jump", [-3600, -80000, 3600, 90000])
+def test_a_crawl_ends_with_everything_though_its_clock_is_set(
+    served: Served, tmp_path: Path, clock: ClockFile, jump: int
+) -> None:
     crawl = begin(tmp_path, clock, served.url(0), "--scope", "any")
     try:
         wait_for_pages(tmp_path, crawl, 10)
-        clock.write_text(jump)
+        clock.set(jump)
         wait_for_pages(tmp_path, crawl, 25)
-        clock.write_text("+0")
+        clock.set(0)
         assert crawl.wait(300) == 0, logs(tmp_path)
     finally:
         crawl.kill()
@@ -59,9 +53,8 @@ def test_a_crawl_ends_with_everything_though_its_clock_is_set(served: Served, tm
     assert status["clock_jump"] is not None
 
 
-def test_a_home_that_was_used_a_day_ahead_can_be_used_at_once(served: Served, tmp_path: Path) -> None:
-    clock = tmp_path / "clock"
-    clock.write_text("+90000")
+def test_a_home_that_was_used_a_day_ahead_can_be_used_at_once(served: Served, tmp_path: Path, clock: ClockFile) -> None:
+    clock.set(90000)
     crawl = begin(tmp_path, clock, served.url(0), "--scope", "any", "--pages", "10")
     assert crawl.wait(300) == 0, logs(tmp_path)
     assert told(tmp_path, "status")["clock_jump"]["at"] is None
@@ -70,19 +63,12 @@ def test_a_home_that_was_used_a_day_ahead_can_be_used_at_once(served: Served, tm
     check_against_the_truth(served, tmp_path)
 
 
-def begin(place: Path, clock: Path, *arguments: str) -> subprocess.Popen[bytes]:
+def begin(place: Path, clock: ClockFile, *arguments: str) -> subprocess.Popen[bytes]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
-    faked = {
-        "LD_PRELOAD": LIBRARY,
-        "FAKETIME_TIMESTAMP_FILE": str(clock),
-        "FAKETIME_CACHE_DURATION": "1",
-        "DONT_FAKE_MONOTONIC": "1",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-    }
     return subprocess.Popen(
         [sys.executable, "-m", "weft", "crawl", *arguments, "--home", "home", *SETS],
         cwd=place,
-        env={**clean, **faked},
+        env={**clean, **clock.environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

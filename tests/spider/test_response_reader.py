@@ -72,6 +72,12 @@ def test_retry_after_is_a_number_of_seconds_or_a_date(given, milliseconds):
     assert judged(f"Retry-After: {given}", status=503).result.retry_after == milliseconds
 
 
+def test_a_date_to_wait_for_is_compared_with_the_clock_of_the_server():
+    wait, date = "Retry-After: Mon, 02 Feb 2026 01:41:00 GMT", "Date: Mon, 02 Feb 2026 01:40:30 GMT"
+    assert judged(wait, date, status=503).result.retry_after == 30_000
+    assert judged(wait, "Date: soon", status=503).result.retry_after == 0
+
+
 @pytest.mark.parametrize(
     ("given", "location"),
     [

@@ -36,9 +36,9 @@ class Unreliable(MemoryMgmt):
         self._be_there()
         return super().details(doc_ids)
 
-    def report(self, results):
+    def report(self, results, clock=None):
         self._be_there()
-        return super().report(results)
+        return super().report(results, clock)
 
     def _be_there(self):
         if self.is_away:
@@ -249,10 +249,10 @@ class Picky(MemoryMgmt):
 
     refused = -1
 
-    def report(self, results):
+    def report(self, results, clock=None):
         if any(result.doc_id == self.refused for result in results):
             raise ValueError("a driver's own error")
-        return super().report(results)
+        return super().report(results, clock)
 
 
 def test_a_result_that_cannot_be_stored_holds_up_no_other(tmp_path, caplog):

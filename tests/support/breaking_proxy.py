@@ -31,7 +31,11 @@ class BreakingProxy:
             while True:
                 client, _ = self._listener.accept()
                 server = socket.socket(socket.AF_UNIX)
-                server.connect(self._target)
+                try:
+                    server.connect(self._target)
+                except OSError:
+                    client.close()  # the server is being restarted
+                    continue
                 threading.Thread(target=self._up, args=(client, server), daemon=True).start()
                 threading.Thread(target=self._down, args=(client, server), daemon=True).start()
 

@@ -79,6 +79,16 @@ class Server:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Server]:
+    yield from _running_server()
+
+
+@pytest.fixture(scope="module")
+def own_postgres() -> Iterator[Server]:
+    """A server for the tests of one file, which they may restart."""
+    yield from _running_server()
+
+
+def _running_server() -> Iterator[Server]:
     try:
         server = Server()
     except (ImportError, OSError, subprocess.SubprocessError, AssertionError) as error:

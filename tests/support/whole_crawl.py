@@ -74,13 +74,13 @@ def role_processes(place: Path) -> dict[str, int]:
     return found
 
 
-def check_against_the_truth(served: Served, place: Path) -> None:
+def check_against_the_truth(served: Served, place: Path, home: str = "home") -> None:
     """Every uri with its references, every page with its outlinks and words, as the web is now."""
     served.flush()
     truth = Truth(world_of(place / "web.log"), RULES)
     pages = list(truth.walk([served.url(0)]))
     expected = {uri.uri: (uri.references, uri.is_loaded) for uri in truth.uris()}
-    with RocksReader(place / "home/store") as reader:
+    with RocksReader(place / home / "store") as reader:
         rows = {
             cell.row[2:].decode(): cell for cell in reader.scan_rows(Table.QUERY, b"p:") if cell.qualifier == b"incount"
         }

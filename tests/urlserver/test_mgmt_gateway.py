@@ -107,6 +107,13 @@ def test_an_old_body_is_not_taken_for_the_answer_that_never_came():
     assert not replies.robots_known["https://a.com"].rules.decide("/x").allowed
 
 
+def test_a_robots_txt_that_was_given_back_is_left_as_it_is():
+    story = Story()
+    replies = story.run(MgmtRequests(robots_given_back=["https://a.com"]))
+    assert replies.robots_given_back == ["https://a.com"]
+    assert not story.mgmt.robots(["https://a.com"])
+
+
 @pytest.mark.parametrize("stored", [None, Robots(origin="https://a.com", status=301, body=b"", expires=0)])
 def test_a_robots_txt_whose_body_nobody_has_allows_nothing(stored):
     story = Story()

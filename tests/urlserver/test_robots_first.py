@@ -190,3 +190,36 @@ def test_a_robots_txt_that_is_refused_for_haste_is_fetched_again_before_any_page
         assert fetch.url == "https://a.com/robots.txt"
     web.done(fetch, status=429, retry_after=3000)
     assert web.requests.take().settle_robots == {"https://a.com": RobotsAnswer(429, 3000)}
+
+
+def test_a_robots_txt_that_another_url_server_gets_to_fetch_has_not_failed():
+    web = Driven()
+    web.host("a.com", pages=2, robots=None)
+    web.after(1)
+    web.requests.take()
+    web.learn(robots_unknown=["https://a.com"])
+    web.requests.take()
+    web.learn(robots_opened={"https://a.com": link(900, "https://a.com/robots.txt")})
+    web.frontier.own((), web.now)
+    requests = web.requests.take()
+    assert sorted(requests.release) == [1, 2, 900]
+    assert not requests.settle_robots, "it was never asked for"
+    assert requests.robots_given_back == ["https://a.com"]
+    web.learn(robots_given_back=["https://a.com"])
+    web.frontier.own(range(256), web.now)
+    web.host("a.com", pages=1, robots=None)
+    web.after(1)
+    begin(web, doc_id=901)
+
+
+def test_an_answer_that_another_url_server_got_is_not_ours_to_settle():
+    web = Driven()
+    web.host("a.com", pages=1, robots=None)
+    web.after(1)
+    web.done(begin(web), status=301, location="https://a.com/robots/1", claim=2)
+    requests = web.requests.take()
+    assert not requests.settle_robots
+    assert not requests.open_robots
+    web.learn(robots_given_back=requests.robots_given_back)
+    web.after(1)
+    begin(web)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from weft.clock import Clock
 from weft.mgmt.values import (
     Address,
     BuildChunk,
@@ -144,8 +145,10 @@ class SpiderCalls(NodeCalls, Protocol):
     def details(self, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
         """What is needed to fetch; a link that is not being crawled is left out."""
 
-    def report(self, results: Sequence[Result]) -> list[bool]:
+    def report(self, results: Sequence[Result], clock: Clock | None = None) -> list[bool]:
         """Store how fetches ended, in any order, any number of times; tells of each whether it was (or had been) taken.
+
+        `clock` is the one that their times were taken from: they are stored by the control plane's own.
 
         An error picks a pending link into the same chunk, remembered with the outcome. Late ones (an older claim or a
         void epoch) change nothing.

@@ -16,6 +16,7 @@ from weft.archive.archive_errors import ArchiveUnwritable
 from weft.archive.archive_writer import ArchiveWriter
 from weft.archive.cdxj import RecordPosition
 from weft.archive.warc_records import LARGE, Exchange, RenderedRecords
+from weft.clock import Clock
 from weft.mgmt.api import SpiderCalls
 from weft.mgmt.values import Result, WarcPosition
 from weft.roles.calls import CallThread, ControlPlane
@@ -53,8 +54,11 @@ class Recorder:
         control: ControlPlane[SpiderCalls],
         options: RecorderOptions,
         answered: Callable[[list[FetchOrder]], None],
+        clock: Clock,
     ) -> None:
         self._archive, self._control, self._options, self._answered = archive, control, options, answered
+        self._clock = clock
+        """The one that the results' times were taken from."""
         self._thread = CallThread("weft-archive")
         self._found: deque[HeldRecord] = deque()
         self._has_some = asyncio.Event()
@@ -122,7 +126,7 @@ class Recorder:
     async def _report(self, results: list[Result]) -> None:
         """One result that the control plane cannot take must not hold up all others."""
         try:
-            await self._control.call("report", lambda: self._control.mgmt.report(results))
+            await self._control.call("report", lambda: self._control.mgmt.report(results, self._clock))
         except Exception as error:
             if len(results) == 1:
                 # It is answered without a stored result: the URL server will count it as a loss.

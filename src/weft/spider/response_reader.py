@@ -175,14 +175,22 @@ def _location(head: HttpHead, url: str) -> str:
 
 
 def _retry_after(head: HttpHead, now: int) -> int:
-    """Milliseconds to wait from `now`, by a number of seconds or a date; 0 where neither can be read."""
+    """Milliseconds to wait from `now`, by a number of seconds or a date; 0 where neither can be read.
+
+    A date is compared with the server's own clock, if it tells the time: ours may be wrong.
+    """
     given = head.get("retry-after")
     if not given:
         return 0
     if _SECONDS.fullmatch(given):
         return min(int(given) * 1000, LONGEST_WAIT)
+    moment = _moment(given)
+    return 0 if moment is None else min(max(0, moment - (_moment(head.get("date")) or now)), LONGEST_WAIT)
+
+
+def _moment(text: str) -> int | None:
+    """Milliseconds since 1970; None where the text is no date."""
     try:
-        moment = parsedate_to_datetime(given).timestamp() * 1000
+        return round(parsedate_to_datetime(text).timestamp() * 1000)
     except (ValueError, TypeError, OverflowError):
-        return 0
-    return min(max(0, round(moment) - now), LONGEST_WAIT)
+        return None

@@ -73,9 +73,8 @@ class Spider:
         self.desk = FrontDesk(
             DeskOptions(options.unanswered, options.working_every), self._gate, self._wake.set, self._give_up
         )
-        self._recorder = Recorder(
-            resources.archive, resources.control, RecorderOptions(options.node, options.sync_every), self.desk.answer
-        )
+        recording = RecorderOptions(options.node, options.sync_every)
+        self._recorder = Recorder(resources.archive, resources.control, recording, self.desk.answer, self._clock)
 
     async def run(self) -> None:
         """Work until cancelled; raises what must not happen."""

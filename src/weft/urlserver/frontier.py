@@ -94,6 +94,8 @@ class Frontier:
             self.robots_opened(origin, link, now)
         for origin, known in replies.robots_known.items():
             self.robots_known(origin, known, now)
+        for origin in replies.robots_given_back:
+            self._robots_given_back(origin, now)
         for origin in replies.robots_busy:
             self._robots_busy(origin, now)
         self.offer(replies.links, now)
@@ -179,6 +181,12 @@ class Frontier:
 
     def _robots_unknown(self, origin: str, failures: int, now: int) -> None:
         host = self.registry.origins.unknown(origin, failures)
+        if host is not None:
+            self.registry.proceed(host, now)
+
+    def _robots_given_back(self, origin: str, now: int) -> None:
+        """Whoever still waits for it asks again."""
+        host = self.registry.origins.give_up(origin)
         if host is not None:
             self.registry.proceed(host, now)
 

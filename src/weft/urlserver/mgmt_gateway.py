@@ -159,6 +159,8 @@ class MgmtGateway:
             self._mgmt.save_robots(settled)
         replies.robots_known |= {robots.origin: self._known(robots) for robots in settled}
         requests.settle_robots = {}
+        replies.robots_given_back += requests.robots_given_back
+        requests.robots_given_back = []
 
     def _settled(self, origin: str, answer: RobotsAnswer, stored: Robots | None) -> Robots:
         now = self._wall.now()

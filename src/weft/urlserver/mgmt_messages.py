@@ -36,6 +36,8 @@ class MgmtRequests:
     """Origin -> URL of a robots.txt that must be fetched."""
     settle_robots: dict[str, RobotsAnswer] = field(default_factory=dict)
     """By origin."""
+    robots_given_back: list[str] = field(default_factory=list)
+    """Origins whose robots.txt is not ours to fetch any more; the frontier learns of it in its turn."""
     refuse: list[Result] = field(default_factory=list)
     release: list[DocId] = field(default_factory=list)
     lose: list[tuple[DocId, int]] = field(default_factory=list)
@@ -101,6 +103,7 @@ class MgmtReplies:
     robots_failures: dict[str, int] = field(default_factory=dict)
     """Origin -> how many fetches in a row could not be used, where that was so."""
     robots_opened: dict[str, ClaimedLink] = field(default_factory=dict)
+    robots_given_back: list[str] = field(default_factory=list)
     robots_busy: list[str] = field(default_factory=list)
     """Origins whose robots.txt another URL server is fetching."""
     refused: int = 0

@@ -158,6 +158,12 @@ class Origins:
         else:
             self._requests.settle_robots[origin] = _answer(outcome, search.failures, error)
 
+    def given_back(self, doc_id: DocId) -> None:
+        """The link is not ours to fetch any more: that says nothing about its robots.txt, which others fetch."""
+        origin = self._origin_of.pop(doc_id, None)
+        if origin in self._searches:
+            self._requests.robots_given_back.append(origin)
+
     def learn(self, origin: str, known: OriginRules) -> Host | None:
         """The search is over; returns the host, which may proceed."""
         reader, search = self._remembered(origin), self._searches.pop(origin, None)

@@ -117,14 +117,14 @@ class Registry:
         for link in self._clear(host):
             self.refuse(link, host, error)
 
-    def release(self, link: PackedLink, host: Host) -> None:
+    def release(self, link: PackedLink) -> None:
         if is_robots(link):
-            self.origins.ended(doc_id_of(link), url_of(link, host.name), None)
+            self.origins.given_back(doc_id_of(link))
         self.requests.release.append(doc_id_of(link))
 
     def release_all(self, host: Host) -> None:
         for link in self._clear(host):
-            self.release(link, host)
+            self.release(link)
 
     def leave_address(self, ip: Ip) -> None:
         """A host moved away; the address is forgotten when its clock has run out."""

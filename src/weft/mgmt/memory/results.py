@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weft.clock import Clock
 from weft.errors import MgmtError
 from weft.mgmt.memory.claims import MemoryClaims
 from weft.mgmt.memory.links import MemoryLinks
 from weft.mgmt.memory.state import MemoryLink, values_for
-from weft.mgmt.rules.results import MOST_LOSSES, as_kept, is_same, robots_expiry, wait_until
+from weft.mgmt.rules.results import MOST_LOSSES, as_kept, by_our_clock, is_same, robots_expiry, wait_until
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.values import DocId, Lease, LinkState, NodeId, Outcome, Result, Robots
 from weft.model.fetch_error import FetchError
 
 
 class MemoryResults(MemoryClaims, MemoryLinks):
-    def report(self, results: Sequence[Result]) -> list[bool]:
-        return self._take_results(results, None)
+    def report(self, results: Sequence[Result], clock: Clock | None = None) -> list[bool]:
+        return self._take_results(by_our_clock(results, clock, self._clock.now()), None)
 
     def _take_results(self, results: Sequence[Result], holder: NodeId | None) -> list[bool]:
         ended: list[MemoryLink] = []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from operator import attrgetter
 from typing import Final
 
 import msgspec
 
+from weft.clock import Clock
 from weft.mgmt.values import Result
 from weft.model.fetch_error import FetchError
 
@@ -15,6 +17,8 @@ MOST_LOSSES: Final = 3
 """DONE without a stored result this often: the link is in error."""
 ERROR_STATUS: Final = 400
 """From here on a status says that there is no page; such answers are counted."""
+SAME_TIME: Final = 1_000
+"""Milliseconds that two clocks may differ and count as the same: a call takes that long, too."""
 RETRY_AFTER_MOST: Final = 24 * 3_600_000
 ROBOTS_AGE: Final = 24 * 3_600_000
 
@@ -44,6 +48,23 @@ def robots_expiry(result: Result, now: int) -> int:
     """How long a fetched robots.txt may be used; redirects and failures are for the URL server to follow or repeat."""
     is_answer = 200 <= result.status < 300 or (400 <= result.status < 500 and result.status != 429)
     return now + ROBOTS_AGE if is_answer and not result.error else now
+
+
+def by_our_clock(results: Sequence[Result], clock: Clock | None, now: int) -> Sequence[Result]:
+    """The results with times by the control plane's clock, whose time is `now`; `clock` is the one they have now.
+
+    A page that was fetched by a clock that is behind would else count as fetched before it was asked for, and be
+    fetched again and again; a newer version of it would count as older.
+    """
+    ahead = now - clock.now() if clock else 0
+    if abs(ahead) < SAME_TIME:
+        return results
+    return [_moved(result, ahead) for result in results]
+
+
+def _moved(result: Result, ahead: int) -> Result:
+    started, ended = (moment and max(1, moment + ahead) for moment in (result.started, result.ended))
+    return msgspec.structs.replace(result, started=started, ended=ended)
 
 
 def as_kept(result: Result, now: int) -> Result:

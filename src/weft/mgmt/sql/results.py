@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from weft.clock import Clock
 from weft.errors import MgmtError
-from weft.mgmt.rules.results import MOST_LOSSES, as_kept, is_same, robots_expiry, wait_until
+from weft.mgmt.rules.results import MOST_LOSSES, as_kept, by_our_clock, is_same, robots_expiry, wait_until
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.sql.claims import FailedLink, replace
 from weft.mgmt.sql.counters import CounterChanges, lock_chunks
@@ -41,8 +42,10 @@ WHERE failed."index" {{in ids}}
 """  # noqa: S608
 
 
-def report(tx: Transaction, counters: CounterChanges, results: Sequence[Result]) -> list[bool]:
-    return take_results(tx, counters, results, None)
+def report(
+    tx: Transaction, counters: CounterChanges, results: Sequence[Result], clock: Clock | None = None
+) -> list[bool]:
+    return take_results(tx, counters, by_our_clock(results, clock, tx.now), None)
 
 
 def take_results(
