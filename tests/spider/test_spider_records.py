@@ -107,6 +107,27 @@ def test_a_node_that_is_away_is_told_in_a_sentence():
         RemoteRecords().read("127.0.0.1:1", RecordPosition("a.warc.gz", 0, 10))
 
 
+def test_without_a_token_only_who_knows_a_record_is_trusted(tmp_path):
+    """A local program that asks for nothing that is there makes room for others, like any stranger."""
+
+    async def scenario():
+        async with web_server() as web, running_spider(tmp_path) as running:
+            result = await running.fetch(web.url("/"))
+            reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+            writer.write(b"GET /records?file=a.warc.gz&offset=0&length=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b"404" in await reader.readline()
+            assert not running.limit._trusted
+            at = place_of(result)
+            query = f"file={at.file}&offset={at.offset}&length={at.length}"
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(f"GET /records?{query} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            await reader.readuntil(b"HTTP/1.1 200")
+            assert len(running.limit._trusted) == 1
+            writer.close()
+
+    asyncio.run(scenario())
+
+
 def test_records_are_served_while_no_urls_are_taken(tmp_path):
     async def scenario():
         settings = fast_settings(spider__min_free=1 << 40)

@@ -136,7 +136,8 @@ def test_no_question_for_records_is_a_traceback(tmp_path, caplog, query):
     async def scenario():
         async with running_spider(tmp_path) as running:
             words = f"GET /records?{query} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
-            assert (await closed(running, words))[9:12] in (b"400", b"404")
+            no_host = b"GET /records HTTP/1.1\r\n\r\n"  # after a 404 others may follow; this ends it
+            assert (await closed(running, words + no_host))[9:12] in (b"400", b"404")
 
     asyncio.run(scenario())
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.mgmt.values import Node
+from weft.mgmt.values import Node, NodeState
 
 
 def node_table(nodes: Sequence[Node]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -18,6 +18,8 @@ def node_table(nodes: Sequence[Node]) -> tuple[tuple[str, ...], list[tuple[str, 
 
 
 def _row(node: Node) -> tuple[str, ...]:
-    state = node.state if node.asked in (node.state, "online") else f"{node.state}, asked: {node.asked}"
-    seen, clock = f"{node.seen / 1000:.0f}", "" if node.skew is None else f"{node.skew / 1000:+.1f}"
+    is_settled = node.asked in (node.state, NodeState.ONLINE) or node.state is NodeState.OFFLINE
+    state = node.state if is_settled else f"{node.state}, asked: {node.asked}"
+    # Not -0.0: a call takes a moment, so that a right clock seems to be a little behind.
+    seen, clock = f"{node.seen / 1000:.0f}", "" if node.skew is None else f"{round(node.skew / 1000, 1) or 0:+.1f}"
     return node.address, node.machine, node.type, state, node.health, seen, str(node.holds), clock
