@@ -95,6 +95,9 @@ def test_chunks_are_offered_at_once_when_their_node_is_back(mgmt: Mgmt, builder:
     assert not mgmt.take_crawled(builder)
     assert mgmt.records_back(builder, SPIDER) == 1
     assert mgmt.records_back(builder, SPIDER) == 0
+    (again,) = mgmt.take_crawled(builder)
+    assert mgmt.wait_for_records(builder, again.id, again.attempt, SPIDER, 100_000)
+    assert mgmt.records_back(builder) == 1, "whatever they wait for"
     assert taken(mgmt, builder).id == chunk.id
 
 

@@ -170,8 +170,8 @@ class BuilderCalls(NodeCalls, ReadSites, Protocol):
         more.
         """
 
-    def records_back(self, builder: Lease, node: str) -> int:
-        """Offer the chunks that wait for this node at once; returns how many."""
+    def records_back(self, builder: Lease, node: str = "") -> int:
+        """Offer the chunks that wait for this node at once, or for any node; returns how many."""
 
     def build_failed(self, builder: Lease, chunk: ChunkId, attempt: int, reason: str) -> bool:
         """Offered again; left in error with its reason after three times."""

@@ -82,9 +82,11 @@ class MemoryChunks(MemoryCalls):
             held.waiting_since = held.waiting_since or now
         return held.built is BuilderTask.WAITING
 
-    def records_back(self, builder: Lease, node: str) -> int:
+    def records_back(self, builder: Lease, node: str = "") -> int:
         self._alive(builder)
-        waiting = [chunk for chunk in self._state.chunks.values() if chunk.waits_until and chunk.waits_for == node]
+        waiting = [
+            chunk for chunk in self._state.chunks.values() if chunk.waits_until and node in ("", chunk.waits_for)
+        ]
         for chunk in waiting:
             chunk.waits_until, chunk.is_offered = 0, True
         return len(waiting)

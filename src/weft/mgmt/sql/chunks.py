@@ -68,7 +68,7 @@ WHERE ib_task = 'waiting' AND waits_until > 0 AND (waits_until <= :now OR waits_
 """
 _BACK: Final = """
 UPDATE index_builder SET waits_until = 0
-WHERE ib_task = 'waiting' AND waits_until > 0 AND waits_for = :node RETURNING chunk_id
+WHERE ib_task = 'waiting' AND waits_until > 0 AND (waits_for = :node OR :node = '') RETURNING chunk_id
 """
 
 _ONLINE: Final = "SELECT count(*) FROM host WHERE type = :type AND state = 'online'"
@@ -174,7 +174,7 @@ def wait_for_records(tx: Transaction, builder: Lease, chunk: ChunkId, attempt: i
     return held is not None and held.task is BuilderTask.WAITING
 
 
-def records_back(tx: Transaction, builder: Lease, node: str) -> int:
+def records_back(tx: Transaction, builder: Lease, node: str = "") -> int:
     alive(tx, builder)
     return _offer(tx, tx.rows(_BACK, node=node))
 
