@@ -219,8 +219,8 @@ def test_an_unreachable_database_is_named_with_its_setting(run: Command) -> None
 
 
 def test_an_outer_address_needs_a_token(run: Command) -> None:
-    refused(run("run", "spider", "--set", 'spider.listen="0.0.0.0:0"'), "spider.listen", "spider.token")
-    refused(run("run", "urlserver", "--set", 'urlserver.listen="0.0.0.0:7069"'), "urlserver.listen", "spider.token")
+    refused(run("run", "spider", "--set", 'spider.listen="10.0.0.9:7070"'), "spider.listen", "spider.token")
+    refused(run("run", "urlserver", "--set", 'urlserver.listen="10.0.0.9:7069"'), "urlserver.listen", "spider.token")
 
 
 def test_a_role_with_another_token_than_the_others_is_refused(run: Command, mgmt: Mgmt) -> None:
