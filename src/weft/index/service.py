@@ -68,8 +68,10 @@ class IndexService:
         self._held_under: Lease | None = None
         """The lease under which the builder's chunks were taken."""
         self._reachable: dict[str, None] = {"": None}
-        """Nodes that can be asked for records again, of which the control plane has not heard. "" means all of them: a new
-        process does not know who was away."""
+        """Nodes that can be asked for records again, of which the control plane has not heard.
+
+        "" means all of them: a new process does not know who was away.
+        """
         self._scope = Scope([], self._settings)
         self._sites_at = 0
         self._outstanding = 0
