@@ -5,13 +5,15 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from support.machines import NUMBERS
-from support.machines_proof import WEB, check_all, crawling_machines, one_machine
+from support.machines import NUMBERS, Machines
+from support.machines_proof import check_all, crawling_machines
 from support.mgmt_engines import Server
 from support.weft_command import one_sentence
 
 
-def test_three_machines_find_what_one_finds(tmp_path: Path, own_postgres: Server) -> None:
+def test_three_machines_find_what_one_finds_and_a_lost_index_is_built_again_from_their_archives(
+    tmp_path: Path, own_postgres: Server
+) -> None:
     with crawling_machines(tmp_path, own_postgres) as machines:
         machines.start_all()
         machines.wait_for_the_end()
@@ -19,6 +21,18 @@ def test_three_machines_find_what_one_finds(tmp_path: Path, own_postgres: Server
         check_all(machines)
         names = {item["machine"] for item in machines.told("nodes", machine=2)["items"]}
         assert names == {machine.name for machine in machines.machines.values()}
+        lose_the_index(machines)
+        machines.start("index1")
+        machines.wait_for_the_end()
+        check_all(machines, refetches=0)
+
+
+def lose_the_index(machines: Machines) -> None:
+    machines.kill("index1")
+    shutil.rmtree(machines.machines[1].home / "store")
+    machines.wait_for(lambda: machines.is_given_up("index1"), "the lease of the lost one to end")
+    done = machines.weft("restore", "--new-index")
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_second_index_is_refused_whether_the_first_one_runs_or_not(tmp_path: Path, own_postgres: Server) -> None:
@@ -32,23 +46,3 @@ def test_a_second_index_is_refused_whether_the_first_one_runs_or_not(tmp_path: P
         later = machines.weft("run", "index", machine=3)
         assert later.returncode == 2, later.stdout + later.stderr
         assert "machine1" in one_sentence(later)
-
-
-def test_an_index_that_is_lost_is_built_again_from_the_archives_of_all_machines(
-    tmp_path: Path, own_postgres: Server
-) -> None:
-    with crawling_machines(tmp_path, own_postgres) as machines:
-        machines.start_all()
-        machines.wait_for_the_end()
-        machines.web.flush()
-        asked = machines.web.count()
-        machines.kill("index1")
-        shutil.rmtree(machines.machines[1].home / "store")
-        machines.wait_for(lambda: machines.is_given_up("index1"), "the lease of the lost one to end")
-        done = machines.weft("restore", "--new-index")
-        assert done.returncode == 0, done.stderr
-        machines.start("index1")
-        machines.wait_for_the_end()
-        assert machines.told("digest")["digest"] == one_machine(WEB).digest
-        assert machines.web.count() == asked, "nothing was fetched again"
-        check_all(machines)
