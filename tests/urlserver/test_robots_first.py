@@ -223,3 +223,17 @@ def test_an_answer_that_another_url_server_got_is_not_ours_to_settle():
     web.learn(robots_given_back=requests.robots_given_back)
     web.after(1)
     begin(web)
+
+
+def test_a_robots_txt_that_leads_to_a_host_of_another_url_server_has_no_answer():
+    web = Driven()
+    web.host("a.com", pages=1, robots=None)
+    web.after(1)
+    web.done(begin(web), status=301, location="https://b.com/robots.txt")
+    assert web.requests.take().open_robots == {"https://a.com": "https://b.com/robots.txt"}
+    web.learn(robots_opened={"https://a.com": link(900, "https://b.com/robots.txt", claim=2)})
+    web.place("b.com", ip="192.0.2.9")
+    web.frontier.own((), web.now)
+    requests = web.requests.take()
+    assert requests.settle_robots == {"https://a.com": RobotsAnswer(0, 0)}
+    assert not requests.robots_given_back, "it would be led there again, without end"

@@ -158,11 +158,18 @@ class Origins:
         else:
             self._requests.settle_robots[origin] = _answer(outcome, search.failures, error)
 
-    def given_back(self, doc_id: DocId) -> None:
-        """The link is not ours to fetch any more: that says nothing about its robots.txt, which others fetch."""
-        origin = self._origin_of.pop(doc_id, None)
-        if origin in self._searches:
-            self._requests.robots_given_back.append(origin)
+    def given_back(self, doc_id: DocId, host: Host, url: str) -> None:
+        """The link is not ours to fetch any more: that says nothing about its robots.txt, which others fetch.
+
+        One that leads to another URL server's host has no answer: whoever asks for it would be led there again.
+        """
+        origin = self._origin_of.get(doc_id)
+        search = self._searches.get(origin or "")
+        if origin is None or search is None or search.host is not host:
+            self.ended(doc_id, url, None)
+            return
+        del self._origin_of[doc_id]
+        self._requests.robots_given_back.append(origin)
 
     def learn(self, origin: str, known: OriginRules) -> Host | None:
         """The search is over; returns the host, which may proceed."""

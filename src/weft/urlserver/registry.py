@@ -117,14 +117,14 @@ class Registry:
         for link in self._clear(host):
             self.refuse(link, host, error)
 
-    def release(self, link: PackedLink) -> None:
+    def release(self, link: PackedLink, host: Host) -> None:
         if is_robots(link):
-            self.origins.given_back(doc_id_of(link))
+            self.origins.given_back(doc_id_of(link), host, url_of(link, host.name))
         self.requests.release.append(doc_id_of(link))
 
     def release_all(self, host: Host) -> None:
         for link in self._clear(host):
-            self.release(link)
+            self.release(link, host)
 
     def leave_address(self, ip: Ip) -> None:
         """A host moved away; the address is forgotten when its clock has run out."""

@@ -59,7 +59,7 @@ class Returns:
         if result is not None and result.claim == sent.claim:
             self._judge_host(sent, result, ended)
         if is_robots(sent.link) and result is not None and result.claim != sent.claim:
-            self._registry.origins.given_back(sent.doc_id)
+            self._registry.origins.given_back(sent.doc_id, sent.host, url_of(sent.link, sent.host.name))
         elif is_robots(sent.link):
             self._registry.origins.ended(sent.doc_id, url_of(sent.link, sent.host.name), result)
         elif result is None:
@@ -74,7 +74,7 @@ class Returns:
         elif losses_of(link) >= MOST_LOSSES:
             self._registry.refuse(link, sent.host, FetchError.LOST)
         elif sent.host.ip is None:
-            self._registry.release(link)
+            self._registry.release(link, sent.host)
         else:
             self._registry.put_first(sent.host, link)
         self._proceed(sent, now)
