@@ -159,9 +159,18 @@ class Origins:
             self._requests.settle_robots[origin] = _answer(outcome, search.failures, error)
 
     def given_back(self, doc_id: DocId) -> None:
-        """The link is not ours to fetch any more: that says nothing about its robots.txt, which others fetch."""
+        """The link is not ours to fetch any more: that says nothing about its robots.txt, which others fetch.
+
+        What it redirects to is another matter: whoever owns that address does not look for it on our behalf. The search
+        has failed then, and begins again after a wait; at once it would end in the same way, and never stop.
+        """
         origin = self._origin_of.pop(doc_id, None)
-        if origin in self._searches:
+        search = self._searches.get(origin or "")
+        if origin is None or search is None:
+            return
+        if search.redirects:
+            self._requests.settle_robots[origin] = _answer(None, search.failures, "")
+        else:
             self._requests.robots_given_back.append(origin)
 
     def learn(self, origin: str, known: OriginRules) -> Host | None:
