@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from support.frontier_driving import FREE, Driven, known, link
+from weft.model.host import slot_of
 from weft.urlserver.mgmt_messages import RobotsAnswer
 from weft.urlserver.origin_robots import MOST_HASTY
 
@@ -225,15 +226,29 @@ def test_an_answer_that_another_url_server_got_is_not_ours_to_settle():
     begin(web)
 
 
-def test_a_robots_txt_that_leads_to_a_host_of_another_url_server_has_no_answer():
+def test_a_redirect_to_an_address_of_another_url_server_is_not_followed_again_and_again():
     web = Driven()
     web.host("a.com", pages=1, robots=None)
     web.after(1)
     web.done(begin(web), status=301, location="https://b.com/robots.txt")
     assert web.requests.take().open_robots == {"https://a.com": "https://b.com/robots.txt"}
-    web.learn(robots_opened={"https://a.com": link(900, "https://b.com/robots.txt", claim=2)})
-    web.place("b.com", ip="192.0.2.9")
+    web.learn(robots_opened={"https://a.com": link(901, "https://b.com/robots.txt")})
+    web.frontier.own([slot_of("192.0.2.1")], web.now)
+    web.place("b.com", "192.0.2.9")
+    requests = web.requests.take()
+    assert requests.release == [901]
+    assert not requests.robots_given_back
+    assert list(requests.settle_robots) == ["https://a.com"], "it has failed, and is tried again after a wait"
+
+
+def test_a_host_that_moves_while_its_own_redirect_is_followed_has_not_failed():
+    web = Driven()
+    web.host("a.com", pages=1, robots=None)
+    web.after(1)
+    web.done(begin(web), status=301, location="https://a.com/robots/1")
+    web.requests.take()
+    web.learn(robots_opened={"https://a.com": link(900, "https://a.com/robots/1", claim=2)})
     web.frontier.own((), web.now)
     requests = web.requests.take()
-    assert requests.settle_robots == {"https://a.com": RobotsAnswer(0, 0)}
-    assert not requests.robots_given_back, "it would be led there again, without end"
+    assert not requests.settle_robots
+    assert requests.robots_given_back == ["https://a.com"]
