@@ -95,4 +95,4 @@ def test_the_control_plane_of_a_cluster_is_restored_by_other_means(tmp_path: Pat
     assert "with PostgreSQL's tools, then run `weft restore --links-only`" in refused(tmp_path, "restore", *sets)
     done = weft("restore", "--links-only", "--home", "home", *sets, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "0 links that were under way will be crawled again\n")
-    assert "not both" in refused(tmp_path, "restore", "--links-only", "--without-copy")
+    assert "give only one of" in refused(tmp_path, "restore", "--links-only", "--without-copy")
