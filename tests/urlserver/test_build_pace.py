@@ -31,7 +31,7 @@ def test_the_limit_stays_near_what_is_in_use() -> None:
     pace = BuildPace()
     for _ in range(100):
         pace.room(BuildQueue(50), 50)
-    assert pace.links == 150 + LEAST
+    assert pace.links == 125 + LEAST
 
 
 def simulated(builds: int, fetches: int, steps: int) -> int:

@@ -13,7 +13,7 @@ from weft.mgmt.values import BuildQueue
 
 LOOK_EVERY: Final = 0.25
 """Seconds."""
-LONGEST: Final = 500
+LONGEST: Final = 400
 """Milliseconds that crawled chunks may wait for a builder."""
 LEAST: Final = 100
 
@@ -30,7 +30,8 @@ class BuildPace:
             # As many as builders take in that time, judged by how long these took.
             self.links = max(LEAST, queue.links * LONGEST // queue.waited)
         else:
-            # Not beyond what is made use of: the limit must be near when builders fall behind.
+            # Little beyond what is made use of: when builders fall behind, or the machine is busy with something else,
+            # everything that may still be sent waits for them.
             in_use = queue.links + in_flight
-            self.links = max(LEAST, min(self.links * 5 // 4 + 1, in_use * 3 // 2 + LEAST))
+            self.links = max(LEAST, min(self.links * 5 // 4 + 1, in_use * 5 // 4 + LEAST))
         return max(0, self.links - queue.links - in_flight)
