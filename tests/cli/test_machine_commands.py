@@ -236,3 +236,28 @@ def test_a_role_with_another_token_than_the_others_is_refused(run: Command, mgmt
 def test_a_spider_that_the_index_cannot_reach_is_refused(run: Command, mgmt: Mgmt) -> None:
     mgmt.register(NodeType.INDEX_BUILDER, "index@one:/home", about=NodeAbout(machine="one"))
     refused(run("run", "spider"), "spider 127.0.0.1:7070", "spider.listen")
+
+
+# Commands that work on the store alone.
+
+
+@pytest.mark.parametrize("damage", ["missing", "damaged"])
+def test_a_home_without_a_usable_control_plane_is_imported_to_and_rebuilt(tmp_path: Path, damage: str) -> None:
+    (tmp_path / "pages.jsonl").write_text('{"url": "https://a.com/", "links": ["/b"]}\n')
+    assert weft("init", cwd=tmp_path).returncode == 0
+    (tmp_path / "weft-data/warc").mkdir()
+    (tmp_path / "weft-data/warc/others.warc.gz").touch()
+    if damage == "damaged":
+        (tmp_path / "weft-data/mgmt.db").write_bytes(b"this is no database" * 1000)
+    for command in (["import", "pages.jsonl"], ["rebuild"]):
+        done = weft(*command, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+
+
+def test_nothing_is_rebuilt_while_the_control_plane_cannot_be_told(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_text('{"url": "https://a.com/", "links": ["/b"]}\n')
+    assert run("import", "pages.jsonl").returncode == 0
+    before = run("digest", WEFT_MGMT_URL="sqlite:").stdout
+    away = {"WEFT_MGMT_URL": "postgresql://127.0.0.9:1/weft"}
+    refused(run("rebuild", "--set", "index.count=external", **away), "cannot be reached", "mgmt.url")
+    assert run("digest", WEFT_MGMT_URL="sqlite:").stdout == before

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from weft.cli.invocation import Invocation
+from weft.errors import MgmtDamaged, MgmtForeign, MgmtMissing
 
 if TYPE_CHECKING:
     from weft.mgmt.api import Mgmt
@@ -23,3 +24,15 @@ def control_plane(invocation: Invocation, *, to_read: bool = False) -> Iterator[
         yield mgmt
     finally:
         mgmt.close()
+
+
+def recorded_identity(invocation: Invocation) -> dict[str, str]:
+    """What all processes of this home must agree on, for commands that work on the store alone.
+
+    Nothing is known where the control plane is missing, damaged or no database: they do not need it.
+    """
+    try:
+        with control_plane(invocation, to_read=True) as mgmt:
+            return mgmt.agree({})
+    except (MgmtMissing, MgmtDamaged, MgmtForeign):
+        return {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from weft.cli.control import control_plane
+from weft.cli.control import recorded_identity
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.output import say, say_json
 from weft.cli.progress import Progress
@@ -96,15 +96,14 @@ def _load(invocation: Invocation, sources: list[ImportSource], options: ImportOp
     from weft.intake.page_reader import PageReader
     from weft.intake.parser_pool import parser_pool
     from weft.linkindex.pipeline import LinkIndex
-    from weft.roles.identity import require_identity_if_known
+    from weft.roles.identity import compare_identity
     from weft.roles.memory_return import return_memory
 
     return_memory()
     settings = invocation.load().settings
     if invocation.home.make(starter()):
         say(f"Created {invocation.home.path}", err=True)
-    with control_plane(invocation, to_read=True) as mgmt:
-        require_identity_if_known(mgmt, settings)
+    compare_identity(recorded_identity(invocation), settings)
     round_pages = settings.index.round_pages
     pace = None
     if options.rate is not None:

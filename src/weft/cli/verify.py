@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.control import control_plane
+from weft.cli.control import control_plane, recorded_identity
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.output import say, say_json
 from weft.cli.progress import lines_now_and_then
@@ -99,12 +99,14 @@ def rebuild(invocation: Invocation, as_json: bool) -> None:
     from weft.roles.identity import COUNT
 
     count = invocation.load().settings.index.count
+    # Before anything is written: a control plane that cannot be reached could not be told.
+    is_recorded = bool(recorded_identity(invocation))
     with invocation.home.require().workplace() as directory, invocation.writer() as store:
         differences = put_right(store, count, directory, lines_now_and_then())
         seq = store.last_seq
+    if is_recorded:
         with control_plane(invocation, to_read=True) as mgmt:
-            if mgmt.agree({}):
-                mgmt.agree({COUNT: count}, replaces=True)
+            mgmt.agree({COUNT: count}, replaces=True)
     if as_json:
         say_json(json.dumps({"seq": seq, "differences": differences, "counting": count}))
     else:

@@ -44,9 +44,9 @@ def require_identity(mgmt: RecordsIdentity, settings: Settings) -> None:
     _compare(ours, mgmt.agree(ours), settings)
 
 
-def require_identity_if_known(mgmt: RecordsIdentity, settings: Settings) -> None:
-    """The same for whoever only reads the control plane."""
-    _compare(identity_of(settings), mgmt.agree({}), settings)
+def compare_identity(recorded: Mapping[str, str], settings: Settings) -> None:
+    """Raise NodeRefused if this process works by something else than what is recorded."""
+    _compare(identity_of(settings), recorded, settings)
 
 
 def _compare(ours: Mapping[str, str], recorded: Mapping[str, str], settings: Settings) -> None:
