@@ -4,21 +4,28 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 TESTS  ?= tests
-# Time limit for each crawl of the demo; SEED=https://… crawls a real site instead of the synthetic web.
-DEMO_SECONDS ?= 60
+# How long the demo stays after its tour (else: until Ctrl-C in a terminal, not at all without one).
+# SEED=https://… crawls a real site instead of the synthetic web, for DEMO_SECONDS or a minute.
+DEMO_SECONDS ?=
 SEED   ?=
 
-.PHONY: help setup demo test test-long lint format types check bench lock clean
+# A Cassandra on this machine: one node or three; KEEP=1 starts with the data of the last time.
+NODES  ?= 1
+KEEP   ?=
+
+.PHONY: help setup demo screenshots test test-long lint format types check bench cassandra cassandra-stop lock clean
 
 help:
 	@echo 'make setup      create .venv with weft and its tools'
 	@echo 'make demo       show what weft does, offline'
+	@echo 'make screenshots  take pictures of the web app for the documents'
 	@echo 'make test       run the tests that must always pass (minutes)'
 	@echo 'make test-long  run the long tests'
 	@echo 'make lint       check style; make types checks types'
 	@echo 'make format     fix style'
 	@echo 'make check      run everything that CI checks'
 	@echo 'make bench      run a benchmark; results are in benchmarks/RESULTS.md'
+	@echo 'make cassandra  start a Cassandra (NODES=3: three nodes; KEEP=1: with its last data); make cassandra-stop stops it'
 	@echo 'make lock       update the lock files from pyproject.toml'
 
 # Compiled here because an environment may forbid it later (PYTHONDONTWRITEBYTECODE), and weft is many processes.
@@ -37,8 +44,13 @@ $(READY): pyproject.toml requirements-dev.lock
 	@touch $@
 
 demo: setup
-	@if [ -n "$(SEED)" ]; then $(BIN)/weft crawl "$(SEED)" --home weft-demo/home --pages 200 --seconds $(DEMO_SECONDS); \
-	  else $(BIN)/weft demo tour --seconds $(DEMO_SECONDS); fi
+	@if [ -n "$(SEED)" ]; then $(BIN)/weft crawl "$(SEED)" --home weft-demo/home --pages 200 --seconds $(or $(DEMO_SECONDS),60); \
+	  else $(BIN)/weft demo tour --seconds 60 $(if $(DEMO_SECONDS),--stay $(DEMO_SECONDS)); fi
+
+# Pictures for the documents, of the home that `make demo` left.
+screenshots: setup
+	@test -d weft-demo/home || $(BIN)/weft demo tour --seconds 60 --stay 0
+	$(BIN)/python tests/tools/screenshots.py weft-demo/home docs/images
 
 # Two processes: the tests are written for two cores and never share a directory or a port.
 test: setup
@@ -62,6 +74,12 @@ check: test lint types
 
 bench: setup
 	$(BIN)/weft bench store
+
+cassandra:
+	@PYTHONPATH=tests $(PYTHON) -m tools.cassandra start --nodes '$(NODES)' $(if $(filter 1,$(KEEP)),--keep)
+
+cassandra-stop:
+	@PYTHONPATH=tests $(PYTHON) -m tools.cassandra stop
 
 lock: setup
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \

@@ -19,9 +19,11 @@ def open(home: str | Path | None = None) -> HomeIndex:  # noqa: A001 - `weft.ope
     from weft.answers.home_index import HomeIndex
     from weft.config import load
     from weft.home import Home, chosen_home
+    from weft.index.record_access import RecordSource
     from weft.mgmt.open import open_mgmt_to_read
     from weft.model.url import UrlRules
     from weft.roles.run_token import with_run_token
+    from weft.search.open import open_shards
     from weft.store.open import open_reader
 
     place = (Home(Path(home)) if home is not None else chosen_home(os.environ)).require()
@@ -31,4 +33,6 @@ def open(home: str | Path | None = None) -> HomeIndex:  # noqa: A001 - `weft.ope
         UrlRules(settings.url.strip, settings.url.max_length),
         lambda: with_run_token(settings, place.path),
         lambda: open_mgmt_to_read(settings, place),
+        lambda: open_shards(settings, place, lambda: open_mgmt_to_read(settings, place)),
+        lambda: RecordSource.from_settings(settings, place.path),
     )

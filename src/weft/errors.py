@@ -18,6 +18,10 @@ class UsageError(WeftError):
     """A command or method was called with arguments that make no sense."""
 
 
+class LocalRefused(UsageError):  # noqa: N818
+    """A host is on this machine or in a private network, and nobody said that this is meant."""
+
+
 class NotKnown(WeftError):  # noqa: N818 - an answer, not a fault
     """The question was fine, but weft does not know the page, domain, site or node."""
 
@@ -96,9 +100,44 @@ class LeaseLost(MgmtError):  # noqa: N818
         self.address, self.epoch = address, epoch
 
 
+class OwnerReplaced(MgmtError):  # noqa: N818
+    """Another process owns the index of a cluster by now: drop all state, and take it anew or end."""
+
+    def __init__(self, epoch: int) -> None:
+        super().__init__(f"another process has taken over the index (ours was ownership {epoch}); nothing was written")
+        self.epoch = epoch
+
+
 class NodeRefused(MgmtError):  # noqa: N818
     """A node may not join: a living one stands in its way, or it disagrees with the others about what a page is."""
 
 
 class TransitionRefused(MgmtError):  # noqa: N818
     """A change of state that the table of transitions does not allow. Nothing was changed."""
+
+
+class SearchError(WeftError):
+    """The search index cannot do what was asked."""
+
+    def __init__(self, path: Path | str, problem: str) -> None:
+        super().__init__(f"search index {path}: {problem}")
+        self.path, self.problem = path, problem
+
+
+class SearchMissing(SearchError):  # noqa: N818
+    """There is no search index at this path, or none for this store."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(path, "there is none yet; a crawl or an import builds it, and so does `weft rebuild`")
+
+
+class SearchDamaged(SearchError):  # noqa: N818
+    """The files of the search index are damaged. It can be built anew: nothing but the store is needed."""
+
+    def __init__(self, path: Path | str, damage: str) -> None:
+        super().__init__(path, f"it is damaged ({damage}); `weft rebuild` builds it anew")
+        self.damage = damage
+
+
+class SearchUnwritable(SearchError):  # noqa: N818
+    """The disk is full, read-only or failing. What was committed before is safe."""

@@ -34,6 +34,10 @@ class Home:
     def store(self) -> Path:
         return self.path / "store"
 
+    def search_row(self, row: int) -> Path:
+        """The shards of one replica of the search index."""
+        return self.path / "search" / f"row-{row}"
+
     @property
     def store_lock(self) -> Path:
         """Locked by the process that writes the store."""
@@ -115,3 +119,18 @@ class Home:
 def chosen_home(environment: Mapping[str, str]) -> Home:
     """The home that WEFT_HOME names, else the default one in the current directory."""
     return Home(Path(environment.get("WEFT_HOME") or DEFAULT_HOME))
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file for its owner alone: whole or not at all, and never readable by others, not even for a moment.
+
+    Raises OSError.
+    """
+    descriptor, aside = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        Path(aside).replace(path)
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise

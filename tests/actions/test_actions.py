@@ -139,3 +139,17 @@ def test_nodes_are_asked_by_address(mgmt: MemoryMgmt) -> None:
     assert mgmt.heartbeat(lease) is NodeState.PAUSED
     with pytest.raises(NotKnown, match="no node has the address elsewhere"):
         ask_nodes(mgmt, "elsewhere", NodeState.PAUSED)
+
+
+def test_a_web_app_has_nothing_to_pause(mgmt: MemoryMgmt) -> None:
+    web, spider = (mgmt.register(kind, f"127.0.0.1:{kind[0]}") for kind in (NodeType.WEB_APP, NodeType.SPIDER))
+    for state in (NodeState.PAUSED, NodeState.ONLINE):
+        assert [node.address for node in ask_nodes(mgmt, None, state)] == [spider.address]
+        assert (mgmt.heartbeat(web), mgmt.heartbeat(spider)) == (NodeState.ONLINE, state)
+    with pytest.raises(UsageError, match=f"{web.address} is a web app, which has no work to pause"):
+        ask_nodes(mgmt, web.address, NodeState.PAUSED)
+    assert len(ask_nodes(mgmt, None, NodeState.DRAINING)) == 2
+    assert (mgmt.heartbeat(web), mgmt.heartbeat(spider)) == (NodeState.DRAINING, NodeState.DRAINING)
+    mgmt.tell(spider, NodeState.OFFLINE)
+    with pytest.raises(NotKnown, match="no node is running"):
+        ask_nodes(mgmt, None, NodeState.PAUSED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,12 @@ from support.built_world import World
 from weft.actions.restore import restore, take_back
 from weft.config import Settings
 from weft.dispatcher.link_records import LinkPhase
-from weft.errors import MgmtMissing
+from weft.errors import MgmtMissing, UsageError
 from weft.home import Home
 from weft.index import chunk_markers
 from weft.mgmt.sqlite import SqliteMgmt
 from weft.mgmt.sqlite_copies import database_of, make_copy
-from weft.mgmt.values import ChunkId
+from weft.mgmt.values import ChunkId, NewLink, NodeState, NodeType
 from weft.model.site import Site
 
 PAGE = '<a href="/one">1</a><a href="/two">2</a>'
@@ -75,6 +76,34 @@ def test_the_copy_that_is_put_back_has_the_sites(world: World, tmp_path: Path) -
     mgmt = SqliteMgmt(database_of(home))
     assert [site.name for site in mgmt.sites()] == ["a.com"]
     mgmt.close()
+
+
+def test_nobody_waits_for_processes_of_the_run_in_which_the_copy_was_made(world: World, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with closing(SqliteMgmt(database_of(home))) as mgmt:
+        mgmt.add([NewLink("com.a", "https://a.com/", "a.com")])
+        crawler = mgmt.register(NodeType.CRAWLER, "here:1")
+        assert mgmt.own_slots(crawler)
+        mgmt.claim(crawler, 10, [])
+        assert mgmt.counts().links["crawling"] == 1
+        make_copy(home)
+        mgmt.tell(crawler, NodeState.OFFLINE)
+    restore(Settings(), home, world.store, without_copy=False)
+    with closing(SqliteMgmt(database_of(home))) as mgmt:
+        assert [node.state for node in mgmt.nodes()] == [NodeState.OFFLINE]
+        assert mgmt.counts().links["pending"] == 1
+
+
+def test_a_web_app_need_not_be_stopped_for_it(world: World, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with closing(SqliteMgmt(database_of(home))) as mgmt:
+        mgmt.register(NodeType.WEB_APP, "127.0.0.1:8765")
+        assert restore(Settings(), home, world.store, without_copy=True).aside is not None
+    with closing(SqliteMgmt(database_of(home))) as mgmt:
+        assert mgmt.nodes() == []
+        mgmt.register(NodeType.SPIDER, "127.0.0.1:7070")
+        with pytest.raises(UsageError, match="weft is running in this home"):
+            restore(Settings(), home, world.store, without_copy=True)
 
 
 def test_links_alone_can_be_taken_back_for_a_control_plane_that_was_restored_by_other_means(

@@ -8,7 +8,6 @@ import pytest
 
 from weft.actions.seed_paths import bounded_to, path_pattern, unbounded
 from weft.actions.seeds import SeedAdder
-from weft.actions.sites import change_sites, unbound_sites
 from weft.clock import ManualClock
 from weft.errors import UsageError
 from weft.mgmt.memory import MemoryMgmt
@@ -35,12 +34,11 @@ def test_a_seed_covers_what_is_at_and_below_its_path(seed: str, inside: list[str
     assert not pattern.search("https://b.com/?https://a.com/docs/")
 
 
-def added(mgmt: MemoryMgmt, scope: str, *urls: str) -> SeedAdder:
-    adder = SeedAdder(mgmt, UrlRules(), scope)
+def added(mgmt: MemoryMgmt, scope: str, *urls: str, settings: dict[str, object] | None = None) -> None:
+    adder = SeedAdder(mgmt, UrlRules(), scope, settings=settings)
     for url in urls:
         assert adder.add(url) is None
     adder.finish()
-    return adder
 
 
 def include_of(mgmt: MemoryMgmt) -> tuple[str, ...] | None:
@@ -54,8 +52,7 @@ def test_the_paths_of_several_seeds_add_up_and_another_scope_takes_them_back() -
     added(mgmt, "path", "https://a.com/docs/")
     added(mgmt, "path", "https://a.com/news/")
     assert include_of(mgmt) == tuple(f"^https?://a\\.com/{name}/" for name in ("docs", "blog", "news"))
-    seeds = added(mgmt, "hosts", "https://a.com/docs/")
-    unbound_sites(mgmt, seeds.hosts)
+    added(mgmt, "hosts", "https://a.com/docs/")
     assert include_of(mgmt) is None
     assert [site.scope for site in mgmt.sites()] == ["hosts"]
 
@@ -78,8 +75,7 @@ def test_settings_are_stored_for_the_sites_of_the_seeds_and_later_ones_replace_t
     mgmt = MemoryMgmt(ManualClock(1_770_000_000_000))
     added(mgmt, "hosts", "https://other.com/")
     for rate in (5.0, 2.0):
-        seeds = added(mgmt, "hosts", "https://a.com/", "https://b.com/")
-        change_sites(mgmt, seeds.named, {"rate": rate, "exclude": ("/x",)})
+        added(mgmt, "hosts", "https://a.com/", "https://b.com/", settings={"rate": rate, "exclude": ("/x",)})
     found = {site.name: site.settings for site in mgmt.sites()}
     changed = SiteSettings(rate=2.0, exclude=("/x",))
     assert found == {"other.com": SiteSettings(), "a.com": changed, "b.com": changed}

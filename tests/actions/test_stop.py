@@ -12,8 +12,13 @@ import msgspec
 import pytest
 
 from weft.actions import stop
+from weft.actions.run_control import StopAsked
+from weft.actions.run_control import stop as stop_from_anywhere
 from weft.actions.stop import StopAnswer, stop_weft
+from weft.errors import NotKnown
 from weft.home import Home
+from weft.mgmt.memory import MemoryMgmt
+from weft.mgmt.values import NodeState, NodeType
 from weft.process_lock import LockHolder, ProcessLock, birth_of
 
 HOLDER = """
@@ -96,3 +101,33 @@ def test_a_process_that_only_has_the_number_of_the_holder_is_left_alone(home: Ho
         assert holder.poll() is None
         bystander.kill()
         assert bystander.communicate()[0] == ""
+
+
+def test_a_stop_from_anywhere_asks_and_does_not_wait(home: Home) -> None:
+    mgmt = MemoryMgmt()
+    with pytest.raises(NotKnown, match="nothing is running in this home"):
+        stop_from_anywhere(mgmt, home)
+    with holding(home.crawl_lock, DEAF) as process:
+        asked = stop_from_anywhere(mgmt, home)
+        assert (asked.pid, asked.nodes) == (process.pid, [])
+        assert process.stdout is not None
+        assert process.stdout.readline() == "deaf\n", "it was asked"
+        assert process.poll() is None
+    with holding(home.crawl_lock, OBEDIENT) as process:
+        stop_from_anywhere(mgmt, home)
+        assert process.wait(PATIENCE) == 0
+
+
+def test_a_stop_everywhere_asks_all_nodes_at_once(home: Home) -> None:
+    mgmt = MemoryMgmt()
+    with pytest.raises(NotKnown, match="nothing is running on any machine"):
+        stop_from_anywhere(mgmt, home, everywhere=True)
+    web, *leases = [mgmt.register(kind, f"10.0.0.{n}:1") for n, kind in enumerate(reversed(NodeType))]
+    asked = stop_from_anywhere(mgmt, home, everywhere=True)
+    assert asked == StopAsked(nodes=["10.0.0.4:1", "10.0.0.3:1", "10.0.0.2:1", "10.0.0.1:1"]), "who takes work is first"
+    assert {mgmt.heartbeat(lease) for lease in leases} == {NodeState.DRAINING}
+    assert mgmt.heartbeat(web) is NodeState.ONLINE, "a web app shows what is left"
+    for lease in leases:
+        mgmt.tell(lease, NodeState.OFFLINE)
+    with pytest.raises(NotKnown, match="nothing is running on any machine"):
+        stop_from_anywhere(mgmt, home, everywhere=True)

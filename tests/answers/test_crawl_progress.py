@@ -10,7 +10,6 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from weft.answers import crawl_progress
 from weft.answers.crawl_progress import CrawlProgress
 from weft.answers.crawl_summary import FINISHED, CrawlSummary
 from weft.answers.disk import Disk
@@ -28,7 +27,7 @@ FACTS = {
     "discovered": 300,
     "results": 130,
     "links": 900,
-    "idle": True,
+    "idle": {"since": 100, "looked": 100},
     "refused": {"out of scope": 7, "depth": 2},
     "freshness": {"p50": 1.25, "p99": 3.0},
 }
@@ -71,20 +70,43 @@ def test_last_words_count_though_nobody_runs_any_more(progress: CrawlProgress) -
     assert (last_status(progress.home, "index") or {})["pages"] == 120
 
 
-def test_a_crawl_is_over_when_nothing_waits_for_a_while(
-    progress: CrawlProgress, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(crawl_progress, "_QUIET", -1.0)
-    write_status(progress.home, "index", {**FACTS, "idle": False})
+def idle(progress: CrawlProgress, since: int, looked: int, **facts: object) -> bool:
+    """Look after the index process told this; whether the crawl is over."""
+    write_status(progress.home, "index", {**FACTS, "idle": {"since": since, "looked": looked}, **facts})
     progress.look()
-    assert not progress.is_over
-    write_status(progress.home, "index", FACTS)
-    progress.mgmt.add([NewLink("com.a", "https://a.com/", "a.com")])
-    progress.look()
-    assert not progress.is_over
-    other = CrawlProgress(MemoryMgmt(ManualClock(1_000)), progress.home, progress.archive, least_free=0)
-    other.look()
-    assert other.is_over
+    return progress.is_over
+
+
+@pytest.fixture
+def at_ten(progress: CrawlProgress) -> CrawlProgress:
+    """Nothing waited and nothing was under way at the moment 10."""
+    progress.clock = ManualClock(10)
+    assert not idle(progress, 1, 9), "this step may have begun before the last page was fetched"
+    progress.clock = ManualClock(20)
+    return progress
+
+
+def test_a_crawl_is_over_when_the_index_process_finds_nothing_more_to_do(at_ten: CrawlProgress) -> None:
+    assert not idle(at_ten, 1, 10), "this one too"
+    assert idle(at_ten, 1, 11)
+
+
+def test_a_crawl_is_not_over_while_links_wait(at_ten: CrawlProgress) -> None:
+    at_ten.mgmt.add([NewLink("com.a", "https://a.com/", "a.com")])
+    assert not idle(at_ten, 1, 15)
+
+
+def test_a_crawl_is_not_over_if_the_index_process_has_worked_since_nothing_waited(at_ten: CrawlProgress) -> None:
+    assert not idle(at_ten, 12, 15), "at 10 it may have been about to hand out links"
+    assert not idle(at_ten, 12, 20)
+    assert idle(at_ten, 12, 21)
+
+
+def test_a_crawl_is_not_over_while_the_index_process_works_or_is_paused(at_ten: CrawlProgress) -> None:
+    write_status(at_ten.home, "index", {**FACTS, "idle": None})
+    at_ten.look()
+    assert not at_ten.is_over
+    assert not idle(at_ten, 1, 15), "what waited at 10 says nothing any more"
 
 
 def test_a_pipe_gets_one_line_with_everything(progress: CrawlProgress) -> None:
@@ -125,34 +147,22 @@ def test_a_sparkline_is_as_high_as_its_highest_value() -> None:
     assert len(sparkline([1.0] * 100)) == 30
 
 
-@pytest.fixture
-def quiet(progress: CrawlProgress, monkeypatch: pytest.MonkeyPatch) -> CrawlProgress:
-    """A crawl that is over at once when nothing is left to do."""
-    monkeypatch.setattr(crawl_progress, "_QUIET", -1.0)
-    return progress
+def test_a_crawl_waits_for_pages_that_are_fetched_again(at_ten: CrawlProgress) -> None:
+    assert not idle(at_ten, 1, 15, retrying=3)
+    assert "again 3 refused for haste, fetched again soon" in in_one_line(at_ten, Goal())
+    assert not idle(at_ten, 1, 16, retrying=0)
+    assert idle(at_ten, 1, 21, retrying=0)
 
 
-def test_a_crawl_waits_for_pages_that_are_fetched_again(quiet: CrawlProgress) -> None:
-    write_status(quiet.home, "index", {**FACTS, "retrying": 3})
-    quiet.look()
-    assert not quiet.is_over
-    assert "again 3 refused for haste, fetched again soon" in in_one_line(quiet, Goal())
-    write_status(quiet.home, "index", {**FACTS, "retrying": 0})
-    quiet.look()
-    assert quiet.is_over
-
-
-def test_a_crawl_does_not_wait_for_a_host_that_rests_for_too_long(quiet: CrawlProgress) -> None:
-    write_status(quiet.home, "index", FACTS)
-    quiet.mgmt.add([NewLink("com.a", "https://a.com/", "a.com"), NewLink("com.b", "https://b.com/", "b.com")])
-    quiet.mgmt.defer({"a.com": 3_600_000, "b.com": 60_000})  # type: ignore[attr-defined]
-    quiet.look()
-    assert not quiet.is_over, "b.com rests for a minute"
-    assert "waits a.com rests for 60 min, with 1 link waiting" in in_one_line(quiet, Goal())
-    quiet.mgmt.defer({"b.com": 3_600_000})  # type: ignore[attr-defined]
-    quiet.look()
-    assert quiet.is_over
-    assert quiet.left_behind().links == 2
+def test_a_crawl_does_not_wait_for_a_host_that_rests_for_too_long(at_ten: CrawlProgress) -> None:
+    at_ten.mgmt.add([NewLink("com.a", "https://a.com/", "a.com"), NewLink("com.b", "https://b.com/", "b.com")])
+    at_ten.mgmt.defer({"a.com": 3_600_000, "b.com": 60_000})  # type: ignore[attr-defined]
+    assert not idle(at_ten, 1, 15), "b.com rests for a minute"
+    assert "waits a.com rests for 60 min, with 1 link waiting" in in_one_line(at_ten, Goal())
+    at_ten.mgmt.defer({"b.com": 3_600_000})  # type: ignore[attr-defined]
+    assert not idle(at_ten, 1, 16)
+    assert idle(at_ten, 1, 21)
+    assert at_ten.left_behind().links == 2
 
 
 def test_what_is_left_is_the_work_and_not_the_time_limit(progress: CrawlProgress) -> None:
@@ -217,6 +227,11 @@ NOTHING = CrawlSummary(
             {"left_behind": RestingHosts(9, [RestingHost("a.com", 7, 3_480_000)])},
             False,
             "Left for a later crawl: a.com rests for 58 min, with 7 links waiting.",
+        ),
+        (
+            {"left_behind": RestingHosts(7, [RestingHost("a.com", 7, 3_480_000, "status 503 Retry-After 3600")])},
+            False,
+            "a.com rests for 58 min, with 7 links waiting, because its server answered 503 and asked for 60 min.",
         ),
         ({"has_no_page": True, "pages": 0}, False, "None of the seeds gave a page."),
         (

@@ -38,6 +38,13 @@ def index() -> Iterator[Index]:
         yield answers
 
 
+def test_totals_count_pages_domains_and_references(index: Index) -> None:
+    answer = index.totals()
+    assert (answer.seq, answer.pages, answer.domains, answer.references, answer.counting) == (4, 5, 4, 4, "all")
+    nothing = Index(MemoryStore(), RULES).totals()
+    assert (nothing.pages, nothing.domains, nothing.references) == (0, 0, 0)
+
+
 def test_top_lists_the_most_referenced_first_with_ties_by_uri(index: Index) -> None:
     answer = index.top()
     found = [(item.uri, item.url, item.references, item.score, item.crawled) for item in answer.items]

@@ -119,3 +119,27 @@ def test_a_robots_txt_that_cannot_be_had_closes_the_host_until_it_is_tried_again
     home.mgmt.save_robots([Robots(origin="https://a.com", status=503, expires=NOW)])
     (line,) = (line for line in home.why("https://a.com/x")[1] if line.startswith("robots.txt"))
     assert line == "robots.txt: refused by 'robots.txt answered 503'; next check 2023-11-14T22:13:20Z"
+
+
+def test_the_fetch_that_the_index_has_is_told_beside_the_last_one():
+    home = Home()
+    known = {"phase": LinkPhase.DUE, "decided": NOW, "due": NOW + 60_000}
+    home.know("https://a.com/1", **known, fetched=NOW + 1000, status=304, interval=1000)
+    home.know("https://a.com/2", **known, fetched=NOW + 1000, error="timeout", failures=1)
+    home.know("https://a.com/3", **known, fetched=NOW, status=200, interval=1000, announced=NOW)
+    assert home.why("https://a.com/1")[0].record.decided == "2023-11-14T22:13:20Z"
+    for url, because in (
+        ("1", "by how often it changes, or as its site says"),
+        ("2", "another try after a failure"),
+        ("3", "a sitemap says that it changed"),
+    ):
+        facts, lines = home.why(f"https://a.com/{url}")
+        assert facts.record.due_because == because
+        assert any(f"next fetch due 2023-11-14T22:14:20Z ({because})" in line for line in lines)
+        assert ("index: holds what the fetch of 2023-11-14T22:13:20Z found" in lines) == (url != "3")
+
+
+def test_a_link_that_is_wanted_at_once_is_due_now():
+    home = Home()
+    home.know("https://a.com/1", phase=LinkPhase.DUE, fetched=NOW, status=200)
+    assert any("next fetch due now (wanted at once)" in line for line in home.why("https://a.com/1")[1])

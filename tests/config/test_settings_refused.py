@@ -6,8 +6,9 @@ from weft.config import load
 from weft.errors import HomeError, SettingsError
 
 LINKS = "an integer from 1 to 1000000 links"
-SECTIONS = "store, mgmt, index, url, urlserver, spider, tls, dispatcher, limits, web"
+SECTIONS = "store, mgmt, index, url, urlserver, spider, tls, dispatcher, indexserver, limits, web"
 STORE_KEYS = "url, cache_bytes, write_buffer_bytes, wal_bytes, max_value_bytes, background_jobs"
+WEB_KEYS = "serve, listen, hosts, origins, public, rate, streams, session_hours"
 HOSTS = 'a table of lower-case host names and IP addresses such as { "intranet.example" = "10.0.0.5" }'
 
 FILES = {
@@ -20,7 +21,7 @@ FILES = {
     "[store]\nurk = 1": "store.urk: unknown setting; did you mean store.url?",
     "[store]\nzzz = 1": f"store.zzz: unknown setting; [store] has {STORE_KEYS}",
     "[spider]\nqueue_len = 1": "spider.queue_len: unknown setting; did you mean urlserver.queue_len?",
-    '[web]\n"\\u001b[1m" = 1': 'web."\\u001b[1m": unknown setting; [web] has listen',
+    '[web]\n"\\u001b[1m" = 1': f'web."\\u001b[1m": unknown setting; [web] has {WEB_KEYS}',
     "[urlserver]\nqueue_len = 0": f"urlserver.queue_len: expected {LINKS}, found 0",
     "[urlserver]\nqueue_len = true": f"urlserver.queue_len: expected {LINKS}, found true",
     "[urlserver]\nqueue_len = 1.0": f"urlserver.queue_len: expected {LINKS}, found 1.0",

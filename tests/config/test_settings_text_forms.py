@@ -24,7 +24,9 @@ TAKEN: dict[str, list[Any]] = {
     "spider.user_agent": ["weft", "weft/{version}", "My-Bot/1.0 (+{contact}; weft {version})", "bot and more"],
     "spider.contact": ["", "https://example.com/bot?a=1", "http://a", "me@example.com"],
     "spider.token": ["", "s3cret", "~!+/="],
-    "web.listen": ["127.0.0.1:7080", "localhost:0", "[::1]:80", "0.0.0.0:65535"],
+    "web.listen": ["127.0.0.1:8765", "localhost:0", "[::1]:80", "0.0.0.0:65535"],
+    "web.hosts": ["weft.example", "localhost", "10.0.0.5", "fd00::1"],
+    "web.origins": ["https://app.example", "http://localhost:3000", "http://127.0.0.1:8080", "https://[::1]:3000"],
 }
 REFUSED: dict[str, list[Any]] = {
     "store.url": ["", "rocksdb", "rocksdb:/data", "RocksDB:", "cassandra://", "cassandra://a", "cassandra://a/k-1"],
@@ -48,6 +50,12 @@ REFUSED: dict[str, list[Any]] = {
     "spider.contact": ["me", "a b@c", "https://a (b)", "me@a\n", "a@b@c", "ftp://a"],
     "spider.token": ["a b", "é", "a\n", "a\tb"],
     "web.listen": ["", "localhost", ":80", "a:65536", "a:b", "[::1]", "::1:80"],
+    "web.hosts": ["", "*", "Weft.example", "weft.example:80", "http://weft.example", "a b", "[::1]", "a.example."],
+    "web.origins": [
+        *("", "*", "null", "app.example", "//app.example", "ftp://app.example", "https://", "https://:80"),
+        *("https://App.example", "https://app.example/", "https://app.example/x", "https://u@app.example"),
+        *("https://app.example:443", "http://app.example:080", "http://app.example:65536", "http://::1", "http://[::1"),
+    ],
 }
 
 

@@ -35,8 +35,9 @@ from weft.mgmt.values import (
 from weft.model.host import slot_of
 from weft.model.original import Original
 from weft.model.site import Site, SiteSettings
+from weft.model.wait_reason import REASON_MOST
 
-CRAWLER, BUILDER, SERVER = "10.10.127.100:5000", "10.10.127.101:5000", "10.10.127.102:5000"
+CRAWLER, BUILDER = "10.10.127.100:5000", "10.10.127.101:5000"
 KNOWN = Original("<urn:uuid:1>", "http://é/", "2026-02-02T10:00:00.000Z", "A" * 32)
 
 
@@ -203,6 +204,56 @@ def test_hosts_that_rest_for_long_are_told_with_what_waits_for_them(engine: Engi
     assert mgmt.resting_hosts(6000) == RestingHosts(0, [])
 
 
+def test_a_host_rests_for_the_reason_of_the_wait_that_ends_last(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a"), link("b")])
+    mgmt.defer({"a": 60_000, "b": 60_000}, {"a": "timeout"})
+    mgmt.defer({"a": 50_000}, {"a": "shorter"})
+    mgmt.defer({"a": 60_000}, {"a": "as long"})
+    told = [RestingHost("a", 1, 60_000, "timeout"), RestingHost("b", 1, 60_000, "")]
+    assert mgmt.resting_hosts(0).hosts == told
+    assert [row["reason"] for row in mgmt.table("pending_host")] == ["timeout", ""]
+    mgmt.defer({"a": 61_000}, {"a": "dns"})
+    assert mgmt.resting_hosts(0).hosts[0] == RestingHost("a", 1, 61_000, "dns")
+    mgmt.defer({"a": 62_000})
+    assert mgmt.resting_hosts(0).hosts[0] == RestingHost("a", 1, 62_000, ""), "nobody knows why it waits now"
+
+
+def test_a_wait_that_is_over_has_no_reason(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a"), link("a", 1)])
+    mgmt.defer({"a": 5000}, {"a": "timeout"})
+    engine.clock.advance(5)
+    assert mgmt.resting_hosts(-1000).hosts == [RestingHost("a", 2, 0, "")]
+    assert mgmt.table("pending_host")[0]["reason"] == ""
+    engine.clock.advance(2)
+    claimed(mgmt, crawler, 1)
+    engine.clock.advance(-4)
+    assert mgmt.resting_hosts(0).hosts == [RestingHost("a", 1, 4000, "")], "not the wait of before"
+
+
+def test_a_host_that_asks_us_to_wait_rests_for_that_reason(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a"), link("a", 1), link("b"), link("b", 1)])
+    one, other = claimed(mgmt, crawler, 2).links
+    robots = mgmt.open_robots(crawler, {"https://b": "https://b/robots.txt"})["https://b"]
+    mgmt.report([replace(archived(one, status=503), retry_after=61_001)])
+    mgmt.report([replace(failed(robots, "made up"), retry_after=9_000), archived(other)])
+    told = {host.web_host: host.reason for host in mgmt.resting_hosts(0).hosts}
+    assert told == {"a": "status 503 Retry-After 62", "b": "robots.txt unknown Retry-After 9"}
+
+
+def test_of_results_that_come_together_the_longest_wait_has_its_reason(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a", page) for page in range(4)])
+    first, second, third = claimed(mgmt, crawler, 3).links
+    waits = ((first, 429, 8000), (second, 503, 9000), (third, 502, 9000))
+    mgmt.report([replace(archived(one, status=status), retry_after=wait) for one, status, wait in waits])
+    assert mgmt.resting_hosts(0).hosts == [RestingHost("a", 1, 9000, "status 503 Retry-After 9")]
+
+
+def test_a_reason_is_short_and_clean(mgmt: Mgmt) -> None:
+    mgmt.add([link("a"), link("b")])
+    mgmt.defer({"a": 9000, "b": 9000}, {"a": "x" * 10_000, "b": "a\0b\ud800", "c": "not deferred"})
+    assert [host.reason for host in mgmt.resting_hosts(0).hosts] == ["x" * REASON_MOST, "ab?"]
+
+
 def test_a_learned_rate_is_kept_whatever_else_happens_to_the_host(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
     mgmt.save_rates({"a": 2500, "unknown": 100})
     mgmt.add([link("a")])
@@ -221,7 +272,7 @@ def test_error_statuses_are_counted_while_they_are_the_last_word(mgmt: Mgmt, cra
     mgmt.report([archived(one, status=next(statuses)) for one in claimed(mgmt, crawler).links])
     assert mgmt.counts().statuses == {"404": 1, "429": 1}
     (taken,) = mgmt.take_crawled(builder)
-    mgmt.built(builder, taken.id, taken.attempt)
+    mgmt.built(builder, taken.id, taken.attempt, 1)
     refused = next(one for one in taken.links if one.result.status == 429)
     mgmt.reopen([Reopen(uri=refused.uri, url=refused.url, web_host="h2", after=9)])
     assert mgmt.counts().statuses == {"404": 1}
@@ -500,7 +551,7 @@ def test_a_link_is_reopened_once_its_chunk_is_built_and_nothing_newer_is_known(
     taken = crawled_chunk(mgmt, crawler, builder)
     again = Reopen(uri="h0/0", url="http://h0:81/0", web_host="h0:81", after=7, etag="e", original=KNOWN, priority=4)
     assert mgmt.reopen([again]) == [False], "not built yet"
-    assert mgmt.built(builder, taken.id, taken.attempt)
+    assert mgmt.built(builder, taken.id, taken.attempt, 1)
     early = Reopen(uri="h0/0", url="https://h0/0", web_host="h0", after=6)
     assert mgmt.reopen([early]) == [False], "a newer result is known"
     assert mgmt.reopen([again, early]) == [True, True]
@@ -525,7 +576,7 @@ def test_an_error_that_is_reopened_is_no_error_any_more(mgmt: Mgmt, crawler: Lea
     mgmt.report([failed(one) for one in claimed(mgmt, crawler).links])
     (taken,) = mgmt.take_crawled(builder)
     assert [(one.state, one.result.error) for one in taken.links] == [(LinkState.ERROR, "network")]
-    mgmt.built(builder, taken.id, taken.attempt)
+    mgmt.built(builder, taken.id, taken.attempt, 1)
     assert mgmt.reopen([Reopen(uri="a/0", url="https://a/0", web_host="a", after=2)]) == [True]
     assert mgmt.counts().errors == {}
 
@@ -670,12 +721,25 @@ def test_a_seed_does_not_end_a_wait_that_its_server_asked_for(engine: Engine, mg
     mgmt.add([NewLink("h0/1", "https://h0/1", "h0")])
     chunk = claimed(mgmt, crawler, 1)
     mgmt.report([replace(archived(chunk.links[0], status=503), retry_after=20_000)])
-    mgmt.defer({"h0": 60_000})
+    mgmt.defer({"h0": 60_000}, {"h0": "timeout"})
+    assert mgmt.resting_hosts(0).hosts == [RestingHost("h0", 1, 60_000, "timeout")]
     mgmt.want([seed()])
+    assert mgmt.resting_hosts(0).hosts == [RestingHost("h0", 1, 20_000, "status 503 Retry-After 20")]
     engine.clock.advance(19)
     assert mgmt.claim(crawler) is None
     engine.clock.advance(2)
     assert len(claimed(mgmt, crawler, 5).links) == 1, "the longer wait is over, because nobody asked for it"
+
+
+def test_when_only_the_wish_of_its_server_remains_a_host_rests_for_that(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([NewLink("h0/1", "https://h0/1", "h0")])
+    chunk = claimed(mgmt, crawler, 1)
+    mgmt.want([seed()])
+    mgmt.defer({"h0": 20_000}, {"h0": "timeout"})
+    mgmt.report([replace(archived(chunk.links[0], status=503), retry_after=20_000)])
+    assert mgmt.resting_hosts(0).hosts[0].reason == "timeout"
+    mgmt.want([seed()])
+    assert mgmt.resting_hosts(0).hosts == [RestingHost("h0", 1, 20_000, "status 503 Retry-After 20")]
 
 
 def test_a_link_that_is_reopened_at_once_ends_the_wait_of_its_host(mgmt: Mgmt, crawler: Lease) -> None:
@@ -760,11 +824,11 @@ def test_every_field_of_a_result_reaches_builder_url_server_and_people(
 def test_built_is_said_by_the_attempt_that_has_the_chunk(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
     taken = crawled_chunk(mgmt, crawler, builder)
     other = mgmt.register(NodeType.INDEX_BUILDER, "other:1")
-    assert not mgmt.built(other, taken.id, taken.attempt)
-    assert not mgmt.built(builder, taken.id, taken.attempt + 1)
-    assert not mgmt.built(builder, taken.id + 1, taken.attempt)  # type: ignore[arg-type]
-    assert mgmt.built(builder, taken.id, taken.attempt)
-    assert mgmt.built(builder, taken.id, taken.attempt)
+    assert not mgmt.built(other, taken.id, taken.attempt, 1)
+    assert not mgmt.built(builder, taken.id, taken.attempt + 1, 1)
+    assert not mgmt.built(builder, taken.id + 1, taken.attempt, 1)  # type: ignore[arg-type]
+    assert mgmt.built(builder, taken.id, taken.attempt, 1)
+    assert mgmt.built(builder, taken.id, taken.attempt, 1)
     assert not mgmt.build_failed(builder, taken.id, taken.attempt, "too late")
     assert mgmt.counts().chunks["built"] == 1
 
@@ -781,7 +845,7 @@ def test_a_failed_chunk_is_offered_again_and_left_after_three_times(mgmt: Mgmt, 
     assert mgmt.retry() == 1
     assert mgmt.retry() == 0
     (again,) = mgmt.take_crawled(builder)
-    assert mgmt.built(builder, again.id, again.attempt)
+    assert mgmt.built(builder, again.id, again.attempt, 1)
 
 
 def test_a_chunk_whose_builders_die_is_given_alone_and_then_left(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
@@ -804,35 +868,6 @@ def test_a_builder_that_leaves_gives_its_chunks_back_without_blame(mgmt: Mgmt, c
         mgmt.tell(builder, NodeState.OFFLINE)
         builder = mgmt.register(NodeType.INDEX_BUILDER, BUILDER)
         assert [(chunk.id, chunk.attempt) for chunk in mgmt.take_crawled(builder)] == [(taken.id, attempt + 1)]
-
-
-def test_built_chunks_are_placed_on_every_server_of_every_row(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
-    first = mgmt.register(NodeType.INDEX_SERVER, SERVER, 1)
-    second = mgmt.register(NodeType.INDEX_SERVER, "s2:1", 2)
-    mgmt.add(links(3))
-    for chunk in [claimed(mgmt, crawler, 1) for _ in range(3)]:
-        mgmt.report([archived(one) for one in chunk.links])
-    assert mgmt.next_placement(first, 0) is None
-    for taken in reversed(mgmt.take_crawled(builder)):
-        mgmt.built(builder, taken.id, taken.attempt)
-    for server in (first, second):
-        placements = [mgmt.next_placement(server, after) for after in range(4)]
-        assert [(one.number, one.chunk) for one in placements if one] == [(1, 3), (2, 2), (3, 1)]
-    assert mgmt.table("index_server")[0] == {"index": 1, "row": 1, "chunk_id": 3, "is_host": SERVER}
-    mgmt.acknowledge(first, 2)
-    mgmt.acknowledge(first, 1)
-    assert {node.address: node.holds for node in mgmt.nodes()}[SERVER] == 1
-
-
-def test_a_new_server_gets_what_was_built_before_it_came(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
-    taken = crawled_chunk(mgmt, crawler, builder)
-    mgmt.built(builder, taken.id, taken.attempt)
-    server = mgmt.register(NodeType.INDEX_SERVER, SERVER, 1)
-    server = mgmt.register(NodeType.INDEX_SERVER, SERVER, 1)
-    placement = mgmt.next_placement(server, 0)
-    assert placement is not None
-    assert placement.chunk == taken.id
-    assert mgmt.next_placement(server, 1) is None
 
 
 # nodes
@@ -874,7 +909,7 @@ def test_the_work_of_a_silent_builder_is_offered_again(
     other = mgmt.register(NodeType.INDEX_BUILDER, "other:1")
     assert [(chunk.id, chunk.attempt) for chunk in mgmt.take_crawled(other)] == [(taken.id, 2)]
     with pytest.raises(LeaseLost):
-        mgmt.built(builder, taken.id, taken.attempt)
+        mgmt.built(builder, taken.id, taken.attempt, 1)
 
 
 def test_every_call_of_a_zombie_is_refused_and_changes_nothing(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
@@ -893,9 +928,9 @@ def test_every_call_of_a_zombie_is_refused_and_changes_nothing(engine: Engine, m
         lambda: mgmt.open_robots(crawler, {"https://a": "https://a/robots.txt"}),
         lambda: mgmt.own_slots(crawler),
         lambda: mgmt.take_crawled(crawler),
-        lambda: mgmt.built(crawler, 1, 1),  # type: ignore[arg-type]
+        lambda: mgmt.built(crawler, 1, 1, 1),  # type: ignore[arg-type]
         lambda: mgmt.build_failed(crawler, 1, 1, ""),  # type: ignore[arg-type]
-        lambda: mgmt.next_placement(crawler, 0),
+        lambda: mgmt.own_shards(crawler, 16),
         lambda: mgmt.acknowledge(crawler, 1),
         lambda: mgmt.heartbeat(crawler),
         lambda: mgmt.tell(crawler, NodeState.ONLINE),

@@ -7,7 +7,7 @@ import pytest
 from support.mgmt_engines import Engine
 from weft.errors import LeaseLost
 from weft.mgmt.api import Mgmt
-from weft.mgmt.values import Address, Health, Lease, NewLink, NodeState, NodeType, Result, Robots
+from weft.mgmt.values import Address, Health, Lease, NewLink, NodeState, NodeType, RestingHost, Result, Robots
 
 HOUR, DAY = 3_600, 86_400
 JUMPS = [HOUR, DAY, 25 * HOUR]
@@ -52,9 +52,10 @@ def test_a_host_that_rests_while_the_clock_goes_back_rests_as_long_as_it_was_tol
     add(mgmt, "a", "b")
     jump(engine, seconds)
     mgmt.heartbeat(crawler)
-    mgmt.defer({"a": 60_000})
+    mgmt.defer({"a": 60_000}, {"a": "timeout"})
     jump(engine, -seconds)
     assert hosts_claimed(mgmt, crawler) == ["b"]
+    assert mgmt.resting_hosts(0).hosts == [RestingHost("a", 1, 60_000, "timeout")]
     engine.clock.advance(59)
     assert hosts_claimed(mgmt, crawler) == []
     engine.clock.advance(1)

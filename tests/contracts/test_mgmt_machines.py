@@ -83,7 +83,7 @@ def test_waiting_counts_neither_as_error_nor_as_loss_however_often(engine: Engin
         engine.clock.advance(1)
         mgmt.heartbeat(builder)
     chunk = taken(mgmt, builder)
-    assert mgmt.built(builder, chunk.id, chunk.attempt)
+    assert mgmt.built(builder, chunk.id, chunk.attempt, 1)
     assert (mgmt.counts().chunks["built"], mgmt.counts().chunks["error"]) == (1, 0)
 
 
@@ -107,7 +107,7 @@ def test_only_the_attempt_that_has_a_chunk_may_put_it_aside(mgmt: Mgmt, builder:
     assert not mgmt.wait_for_records(builder, chunk.id, chunk.attempt + 1, SPIDER, 1000)
     assert mgmt.wait_for_records(builder, chunk.id, chunk.attempt, SPIDER, 1000)
     assert mgmt.wait_for_records(builder, chunk.id, chunk.attempt, SPIDER, 1000), "a repeated call"
-    assert not mgmt.built(builder, chunk.id, chunk.attempt)
+    assert not mgmt.built(builder, chunk.id, chunk.attempt, 1)
     with pytest.raises(LeaseLost):
         mgmt.wait_for_records(replace(builder, epoch=99), chunk.id, chunk.attempt, SPIDER, 1000)
     with pytest.raises(LeaseLost):

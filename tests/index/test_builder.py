@@ -244,7 +244,8 @@ def test_what_is_no_page_is_removed(world: World) -> None:
 def test_noindex_is_not_searchable_but_its_links_count(world: World) -> None:
     world.crawl("https://a.com/", "<meta name=robots content=noindex><title>T</title>secret <a href=/b>b</a>")
     assert world.answers.page("https://a.com/b").references == 1
-    (doc,) = world.store.scan_rows(Table.DOCS)
+    doc, changed = world.store.scan_rows(Table.DOCS)
+    assert changed.qualifier == b"changed"
     assert read_doc(doc.value) == Doc(status=200, type="text/html", bytes=73, noindex=True)
 
 
@@ -285,6 +286,19 @@ def test_a_chunk_that_comes_again_changes_nothing(world: World) -> None:
     again = world.load(chunks)
     assert (again.pages, again.discovered) == (0, 0)
     assert before == [(table, list(world.store.scan_rows(table))) for table in Table if table is not Table.META]
+
+
+def test_the_seq_of_a_chunk_is_that_of_a_round_by_which_it_was_whole(world: World) -> None:
+    world.fetch("https://a.com/1", "one")
+    chunks = world.mgmt.take_crawled(world.lease)
+    assert world.load(chunks).seq == world.builder.seq == world.store.last_seq == 1
+    world.dispatcher.step(world.scope, 10)
+    world.fetch("https://a.com/2", "two")
+    assert world.load(world.mgmt.take_crawled(world.lease)).seq == world.builder.seq
+    world.builder = world.new_builder()
+    world.load(chunks)
+    assert [chunk.id for chunk in world.built] == [chunks[0].id], "its marker tells that it is loaded"
+    assert world.builder.seq == world.store.last_seq, "no round was written: any of the store's is late enough"
 
 
 def test_markers_go_once_the_chunk_is_reported(world: World) -> None:

@@ -18,7 +18,7 @@ from weft.errors import BatchRefused, MgmtError, MgmtUnavailable, StoreUnwritabl
 from weft.index.service import IndexResources, IndexService
 from weft.linkindex.verify import verify
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import NodeState, NodeType
+from weft.mgmt.values import ChunkId, NodeState, NodeType
 from weft.model.site import Site
 from weft.roles.calls import ControlPlane
 from weft.roles.lease import LeaseKeeper
@@ -51,9 +51,9 @@ class TestedMgmt(MemoryMgmt):
             raise MgmtUnavailable("the connection broke after the commit")
         return chunks
 
-    def built(self, builder, chunk, attempt):
+    def built(self, builder, chunk, attempt, seq):
         self._fail("built")
-        return super().built(builder, chunk, attempt)
+        return super().built(builder, chunk, attempt, seq)
 
     def reopen(self, wanted):
         self._fail("reopen")
@@ -152,8 +152,28 @@ def test_what_was_crawled_is_built_and_what_it_links_to_is_handed_out(tmp_path):
             await run.until(lambda: run.mgmt.counts().links["pending"] == 2)
             assert run.world.answers.page("https://a.com/").title == "Home"
             await run.until(lambda: run.facts[-1]["pages"] == 1 and run.facts[-1]["idle"])
+            assert 1 <= run.mgmt._state.chunks[ChunkId(1)].seq <= run.world.store.last_seq
         assert run.facts[-1]["ended"]
         assert run.node.state is NodeState.OFFLINE
+
+    asyncio.run(story())
+
+
+def test_it_tells_since_when_and_until_when_it_found_nothing_to_do(tmp_path):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            await run.until(lambda: run.facts and run.facts[-1]["idle"])
+            before = run.facts[-1]["idle"]["since"]
+            await run.begin_slow_build()
+            at = MonotonicClock().now()
+            assert run.facts[-1]["idle"]["since"] == before
+            assert run.facts[-1]["idle"]["looked"] <= at, "nothing is known of what comes after the build"
+            run.may_build.set()
+            await run.until(lambda: run.facts[-1]["pages"] == 1 and run.facts[-1]["idle"])
+            idle = run.facts[-1]["idle"]
+            assert at <= idle["since"] <= idle["looked"]
+            await run.until(lambda: run.facts[-1]["idle"]["looked"] > idle["looked"])
+            assert run.facts[-1]["idle"]["since"] == idle["since"]
 
     asyncio.run(story())
 
@@ -213,7 +233,8 @@ def test_while_paused_nothing_is_built_or_handed_out(tmp_path):
             await run.beats(10)
             assert run.chunks("crawled") == 1
             assert run.mgmt.takes <= takes + 1, "a step that had begun may end"
-            assert not run.facts[-1]["idle"], "a crawl is not over while somebody pauses it"
+            # A crawl is not over while somebody pauses it.
+            await run.until(lambda: not run.facts[-1]["idle"])
             run.mgmt.ask(run.node.id, NodeState.ONLINE)
             await run.until(lambda: run.chunks("built") == 1)
             await run.until(lambda: run.node.state is NodeState.ONLINE)

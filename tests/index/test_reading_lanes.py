@@ -13,9 +13,9 @@ import pytest
 from support.built_world import RULES, World
 from weft.config import Settings
 from weft.config.sections import LimitsSettings
-from weft.index.fetch_reader import ReadFetch
 from weft.index.fetch_reader_pool import fetch_reader_pool
 from weft.index.open_chunks import LinkTicket
+from weft.index.read_fetch import ReadFetch
 from weft.index.reading_lanes import AskedFetch, ReadingLanes, ReadyFetch
 from weft.index.slow_hosts import FORGOTTEN_AFTER, REMEMBERED, SlowHosts
 from weft.mgmt.values import BuildChunk, ChunkId

@@ -142,7 +142,7 @@ def test_a_link_whose_chunk_is_not_built_yet_waits_for_another_step(world: World
     assert world.dispatcher.step(world.scope, 10).given == 0
     world.builder.build(world.scope)
     assert world.builder.take_built() == [chunk]
-    assert world.mgmt.built(world.lease, chunk.id, chunk.attempt)
+    assert world.mgmt.built(world.lease, chunk.id, chunk.attempt, world.builder.seq)
     assert world.dispatcher.step(world.scope, 10).given == 1
     assert world.mgmt.known(["com.a"])["com.a"].state == "pending"
 

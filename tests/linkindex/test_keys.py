@@ -36,6 +36,7 @@ def test_every_key_is_where_the_tables_say(uri: bytes, domain: bytes, count: int
         keys.by_pages(count, domain): (DOMAINS, b"p:" + ranked(count, domain), b"", b""),
         keys.by_references(count, domain): (DOMAINS, b"r:" + ranked(count, domain), b"", b""),
         keys.doc(uri): (Table.DOCS.byte, b"x:" + uri, b"doc", b""),
+        keys.doc_changed(uri): (Table.DOCS.byte, b"x:" + uri, b"doc", b"changed"),
     }.items():
         assert made == cell_key(*expected)
         assert split_key(made) == expected
@@ -47,4 +48,5 @@ def test_columns_name_the_same_cells(uri: bytes, domain: bytes) -> None:
     assert cell_key(FLUO, *keys.uri_info_column(domain, uri)) == keys.uri_info(domain, uri)
     assert cell_key(FLUO, *keys.domain_info_column(domain)) == keys.domain_info(domain)
     assert cell_key(Table.DOCS.byte, *keys.doc_column(uri)) == keys.doc(uri)
+    assert cell_key(Table.DOCS.byte, *keys.doc_changed_column(uri)) == keys.doc_changed(uri)
     assert [cell_key(FLUO, *column) for column in keys.totals_columns()] == [keys.totals(n) for n in range(64)]

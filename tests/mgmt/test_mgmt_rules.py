@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from weft.errors import TransitionRefused
 from weft.mgmt.rules import claims, results, transitions
 from weft.mgmt.rules.transitions import Cause
-from weft.mgmt.values import BuilderTask, DocId, LinkState, NodeId, NodeState, Result, WarcPosition
-from weft.model.host import ADDRESS_SLOTS
+from weft.mgmt.values import BuilderTask, DocId, LinkState, NodeState, Result, WarcPosition
 
 
 @given(st.lists(st.integers(1, 50), max_size=20), st.integers(0, 60))
@@ -26,33 +25,6 @@ def test_shares_are_fair_and_use_all_that_may_be_used(waiting: list[int], limit:
         assert share <= others
     unfilled = [share for share, most in zip(shares, waiting, strict=True) if share < most]
     assert max(shares, default=0) - min(unfilled, default=0) <= 1 or not unfilled
-
-
-@given(st.integers(1, 20), st.data())
-def test_parts_of_the_addresses_end_up_even_whatever_the_order_of_calls(count: int, data: st.DataObject) -> None:
-    owners: list[NodeId | None] = [None] * ADDRESS_SLOTS
-    leaving: set[int] = set()
-    crawlers = [NodeId(number) for number in range(1, count + 1)]
-
-    def call(me: NodeId) -> None:
-        for slot in [slot for slot in leaving if owners[slot] == me]:
-            owners[slot] = None
-            leaving.discard(slot)
-        taken, left = claims.divide_slots(owners, frozenset(leaving), me, claims.fair_quota(crawlers, me))
-        assert all(owners[slot] is None for slot in taken), "a part is taken only from nobody"
-        assert all(owners[slot] == me for slot in left)
-        for slot in taken:
-            owners[slot] = me
-        leaving.update(left)
-
-    for me in data.draw(st.lists(st.sampled_from(crawlers), max_size=20)):
-        call(me)
-    for _, me in itertools.product(range(4), crawlers):
-        call(me)
-    sizes = [owners.count(me) for me in crawlers]
-    assert sum(sizes) == ADDRESS_SLOTS
-    assert max(sizes) - min(sizes) <= 1
-    assert not leaving
 
 
 TEXTS = [field.name for field in msgspec.structs.fields(Result) if field.type is str]

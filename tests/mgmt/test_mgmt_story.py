@@ -14,7 +14,7 @@ def states(tables: Mapping[str, Sequence[Mapping[str, object]]]) -> list[tuple[o
 
 
 def test_six_links_from_unknown_to_served(engine: Engine, mgmt: Mgmt) -> None:
-    added, requested, failed, crawled, building, built = [step.tables for step in story(mgmt)]
+    added, requested, failed, crawled, building, built, indexed = [step.tables for step in story(mgmt)]
     assert [row["link"] for row in added["link"]] == [f"https://www.example_{n}.com/" for n in range(1, 7)]
     assert states(added) == [(None, "pending")] * 6
     assert [(row["host"], row["type"], row["state"], row["health"]) for row in added["host"]] == [
@@ -38,6 +38,8 @@ def test_six_links_from_unknown_to_served(engine: Engine, mgmt: Mgmt) -> None:
     assert building["index_server"] == []
 
     assert built["index_builder"][0]["ib_task"] == "built"
-    assert built["index_server"] == [{"index": 1, "row": 1, "chunk_id": 1, "is_host": SERVER}]
+    placed = {"index": 1, "row": 1, "chunk_id": 1, "is_host": SERVER}
+    assert built["index_server"] == [{**placed, "state": "pending"}]
+    assert indexed["index_server"] == [{**placed, "state": "indexed"}]
     assert states(built) == states(crawled), "a link is never deleted, only marked"
     assert [node.holds for node in mgmt.nodes()] == [0, 0, 0]

@@ -97,7 +97,7 @@ def build(mgmt: SqlMgmt, work: Work, number: int) -> None:
             if random.random() < 0.1 and chunk.attempt == 1:
                 assert mgmt.build_failed(builder, chunk.id, chunk.attempt, "chance")
             else:
-                assert mgmt.built(builder, chunk.id, chunk.attempt)
+                assert mgmt.built(builder, chunk.id, chunk.attempt, 1)
         if not chunks:
             work.is_over.wait(0.01)
 

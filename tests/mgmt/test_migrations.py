@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from support.mgmt_audit import audit
 from weft.errors import MgmtError, MgmtForeign
@@ -21,8 +22,8 @@ from weft.mgmt.sql.dialect import DIALECTS, Dialect
 from weft.mgmt.sql.mgmt import SqlMgmt
 from weft.mgmt.sql.migrations import Migration, migrations
 from weft.mgmt.sqlite import SqliteMgmt
-from weft.mgmt.story import story
-from weft.mgmt.values import Address, NewLink, NodeType, Robots
+from weft.mgmt.story import SERVER, story
+from weft.mgmt.values import Address, NewLink, NodeId, NodeState, NodeType, Robots
 from weft.model.site import Site
 
 RELEASED = {"001_relations": "6ba81f4b9273798a11bb7bbed86bf36aaae8b0ca5e94f1d5588c8d7e6f374892"}
@@ -30,7 +31,7 @@ RELEASED = {"001_relations": "6ba81f4b9273798a11bb7bbed86bf36aaae8b0ca5e94f1d558
 
 ANOTHER_TYPE = """
 INSERT INTO host (host, type, state, health, asked, epoch, seen)
-VALUES ('10.10.127.103:5000', 'Web App', 'offline', 'healthy', 'online', 0, 0)
+VALUES ('10.10.127.103:5000', 'Another Role', 'offline', 'healthy', 'online', 0, 0)
 """
 
 
@@ -42,16 +43,27 @@ OLD_COLUMNS = {
     "content_type, warc_node, warc_file, warc_offset, warc_length, replacement, replacement_claim",
     "crawler": "*",
     "index_builder": '"index", chunk_id, ib_host, ib_task, attempt, lost_leases, errors, reason',
-    "index_server": "*",
+    "index_server": '"index", "row", chunk_id, is_host, number',
     "pending_host": "web_host, pending, ready_at, slot",
     "robots": "origin, status, body, fetched, expires",
     "address": "web_host, ip, ip_key, expires, reason",
-    "slot": "*",
+    "slot": "number, node, is_leaving",
     "site": "name, scope, is_excluded, seeds, settings",
     "tally": "*",
 }
 """What the tables of 0.1.0 hold, in an order in which rows only refer to rows that are there."""
+NEW_COLUMNS = OLD_COLUMNS | {
+    "host": OLD_COLUMNS["host"].replace("placed", "1"),
+    "index_server": '"index", "row", chunk_id, is_host, "index"',
+}
+"""What they are filled from."""
 NUMBERED = {"host": "index", "chunk": "id", "link": "index", "crawler": "index", "index_server": "index"}
+
+
+PLACED_AGAIN = """
+INSERT INTO index_server ("row", chunk_id, is_host, number) SELECT "row", chunk_id, is_host, 2 FROM index_server
+"""
+"""A chunk that was built again, because the index was lost, was placed again."""
 
 
 @dataclass
@@ -99,10 +111,12 @@ def old(place: Place, monkeypatch: pytest.MonkeyPatch) -> SqlMgmt:
         patched.setattr(place.module, "migrations", of_version_1)
         mgmt = place.open()
     for table, columns in OLD_COLUMNS.items():
-        mgmt._database.write(partial(_fill, table, columns, new._database.read(partial(_all, table, columns))))
+        found = new._database.read(partial(_all, table, NEW_COLUMNS[table]))
+        mgmt._database.write(partial(_fill, table, columns, found))
     if place.module is postgres_database:
         for table, number in NUMBERED.items():
             mgmt._database.write(partial(_continue_numbers, table, number))
+    mgmt._database.write(lambda tx: tx.run(PLACED_AGAIN))
     return mgmt
 
 
@@ -127,14 +141,16 @@ def _run(statement: str, tx: Transaction) -> object:
 
 
 def rows(mgmt: SqlMgmt) -> dict[str, object]:
-    shown = {relation: mgmt.table(relation) for relation in RELATIONS if relation not in ("host", "pending_host")}
+    others = ("host", "pending_host", "index_server")
+    shown = {relation: mgmt.table(relation) for relation in RELATIONS if relation not in others}
     columns = OLD_COLUMNS["pending_host"]
     waiting = mgmt._database.read(lambda tx: tx.rows(f"SELECT {columns} FROM pending_host ORDER BY web_host"))
-    return shown | {"nodes": mgmt._database.read(_nodes), "pending_host": waiting}
+    slots = mgmt._database.read(lambda tx: tx.rows("SELECT number, node, is_leaving FROM slot ORDER BY number"))
+    return shown | {"nodes": mgmt._database.read(_nodes), "pending_host": waiting, "slot": slots}
 
 
 def _nodes(tx: Transaction) -> object:
-    return tx.rows('SELECT "index", host, type, state, asked, epoch, seen, "row", placed, acknowledged FROM host')
+    return tx.rows('SELECT "index", host, type, state, asked, epoch, seen, "row" FROM host')
 
 
 def versions(mgmt: SqlMgmt) -> list[int]:
@@ -155,7 +171,23 @@ def test_a_control_plane_of_0_1_0_is_migrated_and_keeps_every_row(place: Place, 
     audit(new)
     lease = new.register(NodeType.INDEX_SERVER, "10.10.127.105:5000", row=2)
     assert lease.node > 4, "numbers of nodes continue"
-    assert new.next_placement(lease, 0) is not None
+    first, second = new.table("index_server")
+    assert first == {"index": 1, "row": 1, "chunk_id": 1, "is_host": SERVER, "state": "pending"}, "it is there once"
+    assert (second["is_host"], second["state"]) == (lease.address, "pending")
+    new.acknowledge(lease, 1)
+    assert [row["state"] for row in new.table("index_server")] == ["pending", "indexed"]
+
+
+def test_slots_of_an_older_weft_keep_their_owners(place: Place, old: SqlMgmt) -> None:
+    old.close()
+    new = place.open()
+    owners = new._database.read(lambda tx: tx.rows("SELECT DISTINCT pool, node FROM slot"))
+    assert sorted(owners, key=str) == [("addresses", 4), ("addresses", None)]
+    other = new.register(NodeType.CRAWLER, "10.10.127.106:5000")
+    mine = new.own_slots(other)
+    assert mine == frozenset(range(128, 213)), "the first half is another's"
+    new.tell(replace(other, node=NodeId(4), epoch=1), NodeState.OFFLINE)
+    assert new.own_slots(other) == frozenset(range(43)) | mine
 
 
 def test_waits_that_an_older_weft_set_while_its_clock_was_ahead_are_cut(place: Place, old: SqlMgmt) -> None:
@@ -168,6 +200,16 @@ def test_waits_that_an_older_weft_set_while_its_clock_was_ahead_are_cut(place: P
     new.add([NewLink("z", "https://z/", host)])
     assert new.claim(new.register(NodeType.CRAWLER, "10.10.127.106:5000")) is not None
     assert new.counts().clock_jump is not None
+
+
+def test_waits_that_an_older_weft_set_have_no_reason(place: Place, old: SqlMgmt) -> None:
+    old._database.write(lambda tx: tx.run("UPDATE pending_host SET ready_at = ready_at + 3600000 WHERE web_host = 'a'"))
+    old.close()
+    new = place.open()
+    new.add([NewLink("a", "https://a/", "a")])
+    assert [(host.web_host, host.reason) for host in new.resting_hosts(0).hosts] == [("a", "")]
+    new.defer({"a": 7_200_000}, {"a": "timeout"})
+    assert [host.reason for host in new.resting_hosts(0).hosts] == ["timeout"]
 
 
 def test_references_to_nodes_are_still_enforced(place: Place, old: SqlMgmt) -> None:
@@ -192,9 +234,11 @@ def test_a_new_type_of_node_needs_no_migration_and_stops_no_older_weft(place: Pl
     mgmt._database.write(lambda tx: tx.run("UPDATE host SET state = 'online'"))
     lease = mgmt.register(NodeType.CRAWLER, "10.10.127.100:5000")
     mgmt.heartbeat(lease)
-    states = mgmt._database.read(lambda tx: tx.rows("SELECT state FROM host WHERE type = 'Web App'"))
+    states = mgmt._database.read(lambda tx: tx.rows("SELECT state FROM host WHERE type = 'Another Role'"))
     assert states == [("offline",)], "its lease has ended, whatever it was"
-    with pytest.raises(MgmtForeign, match=r"its type is 'Web App', registered by a newer weft; expected one of: Craw"):
+    with pytest.raises(
+        MgmtForeign, match=r"its type is 'Another Role', registered by a newer weft; expected one of: Craw"
+    ):
         mgmt.nodes()
 
 

@@ -70,7 +70,7 @@ def test_a_connection_that_breaks_in_a_commit_loses_and_doubles_nothing(postgres
         (taken,) = mgmt.take_crawled(builder)
         assert taken.attempt == 1
         proxy.break_next = how
-        assert mgmt.built(builder, taken.id, 1)
+        assert mgmt.built(builder, taken.id, 1, 1)
         assert proxy.broken == 5
         audit(mgmt)
         mgmt.close()

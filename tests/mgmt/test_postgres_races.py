@@ -11,17 +11,18 @@ from typing import Any
 import pytest
 
 from support.mgmt_audit import audit
+from weft.config.sections import MgmtSettings
 from weft.mgmt.postgres import PostgresMgmt
-from weft.mgmt.sql import chunks, claims, results
+from weft.mgmt.sql import chunks, claims, nodes, results, slots
 from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Row, Transaction
-from weft.mgmt.values import ClaimedLink, Lease, NewLink, NodeType, Result, WarcPosition
+from weft.mgmt.values import BuildChunk, ClaimedLink, Lease, NewLink, NodeAbout, NodeType, Result, WarcPosition
 
 
 class HeldStill:
     """A transaction that waits before the first query that contains `text`, until it is let go."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str = "nothing that is asked") -> None:
         self._text = text
         self.is_there, self.may_go = threading.Event(), threading.Event()
 
@@ -31,8 +32,11 @@ class HeldStill:
 
     def _pass(self, sql: str) -> None:
         if self._text in sql:
-            self.is_there.set()
-            assert self.may_go.wait(30)
+            self.wait()
+
+    def wait(self, _: object = None) -> None:
+        self.is_there.set()
+        assert self.may_go.wait(30)
 
     def rows(self, sql: str, **values: object) -> list[Row]:
         self._pass(sql)
@@ -41,6 +45,10 @@ class HeldStill:
     def each(self, sql: str, columns: str, given: Sequence[Sequence[object]]) -> list[Row]:
         self._pass(sql)
         return self._tx.each(sql, columns, given)
+
+    def run(self, sql: str, **values: object) -> int:
+        self._pass(sql)
+        return self._tx.run(sql, **values)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._tx, name)
@@ -144,4 +152,60 @@ def test_two_spiders_cannot_both_end_a_link(planes: list[PostgresMgmt], threads:
     second = threads.submit(partial(other.report, [rival]))
     both(held, first, second)
     assert sorted([first.result(), second.result()]) == [[False], [True]]
+    audit(one)
+
+
+def taken_chunk(mgmt: PostgresMgmt) -> tuple[Lease, BuildChunk]:
+    crawler, builder = mgmt.register(NodeType.CRAWLER, "c:1"), mgmt.register(NodeType.INDEX_BUILDER, "b:1")
+    chunk = mgmt.claim(crawler, 3)
+    assert chunk is not None
+    mgmt.report([archived(link) for link in chunk.links])
+    (taken,) = mgmt.take_crawled(builder)
+    return builder, taken
+
+
+def test_a_server_that_registers_while_a_chunk_is_built_gets_it(
+    planes: list[PostgresMgmt], threads: ThreadPoolExecutor
+) -> None:
+    one, other, _ = planes
+    builder, taken = taken_chunk(one)
+    held = HeldStill()
+
+    def report(tx: Transaction, counters: CounterChanges) -> None:
+        chunks.built(tx, counters, builder, taken.id, taken.attempt, 1)
+        held.wait()  # it is placed, and nobody else knows
+
+    built = threads.submit(counted, one, held, report)
+    assert held.is_there.wait(30)
+    both(held, built, threads.submit(other.register, NodeType.INDEX_SERVER, "s:1", 1))
+    assert len(one.table("index_server")) == 1
+    audit(one)
+
+
+def test_a_chunk_that_is_built_while_a_server_registers_is_placed_on_it(
+    planes: list[PostgresMgmt], threads: ThreadPoolExecutor
+) -> None:
+    one, other, _ = planes
+    builder, taken = taken_chunk(one)
+    held = HeldStill()
+    server = (NodeType.INDEX_SERVER, "s:1", 1, NodeAbout(), MgmtSettings(), held.wait)
+    registered = threads.submit(counted, one, held, lambda tx, counters: nodes.register(tx, counters, *server))
+    assert held.is_there.wait(30)
+    both(held, registered, threads.submit(other.built, builder, taken.id, taken.attempt, 1))
+    assert len(one.table("index_server")) == 1
+    audit(one)
+
+
+def test_two_servers_that_ask_for_their_shards_at_once_get_different_ones(
+    planes: list[PostgresMgmt], threads: ThreadPoolExecutor
+) -> None:
+    one, other, _ = planes
+    first, second = [one.register(NodeType.INDEX_SERVER, f"s:{n}", 1) for n in range(2)]
+    held = HeldStill("UPDATE slot")
+    mine = threads.submit(counted, one, held, lambda tx, _: slots.own_shards(tx, first, 5))
+    assert held.is_there.wait(30)
+    theirs = threads.submit(other.own_shards, second, 5)
+    both(held, mine, theirs)
+    assert (len(mine.result()), len(theirs.result())) == (3, 2)
+    assert mine.result() | theirs.result() == frozenset(range(5))
     audit(one)

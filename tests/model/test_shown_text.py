@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.model.shown_text import shown_json, shown_text
+from weft.model.shown_text import readable_text, shown_json, shown_text
 
 _JOINERS = "\u200c\u200d"
 _BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -63,3 +63,13 @@ def test_json_keeps_its_value_and_is_safe_to_look_at(value: object) -> None:
 )
 def test_examples(text: str, shown: str) -> None:
     assert shown_text(text) == shown
+
+
+@given(st.text(st.characters(codec=None)))
+def test_readable_text_is_safe_and_has_no_escapes(text: str) -> None:
+    assert all(map(is_safe, readable_text(text)))
+    assert set(readable_text(text)) <= {*text, " "}
+
+
+def test_readable_text_keeps_words_apart() -> None:
+    assert readable_text("a\x00b\x1b[2J\u2028c\u202ed\u200be") == "a b [2J cde"

@@ -144,6 +144,7 @@ FACTS = "<meta name=robots content=nofollow><link rel=canonical href=/best><h2>S
             Doc(
                 status=200, type="text/html", bytes=len(FACTS), canonical="https://a.com/best", nofollow=True,
                 h1="First of all", headings=["Second", "First of all"], text="Second\nFirst of all",
+                simhash=41254231573856397,
             ),
         ),
         (Sent(kind="application/pdf", body="%PDF-1.7"), Doc(status=200, type="application/pdf", bytes=8)),

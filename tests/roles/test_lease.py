@@ -213,3 +213,55 @@ def test_releasing_gives_back_what_the_role_does_not_know_of():
             assert story.node.epoch == story.keeper.lease.epoch
 
     told(work)
+
+
+def test_news_are_told_before_the_next_heartbeat_is_due():
+    async def scenario():
+        mgmt = FailingMgmt()
+        control = ControlPlane(mgmt)
+        keeper = LeaseKeeper(
+            control, NodeType.INDEX_SERVER, ADDRESS, MgmtSettings(heartbeat=60.0, lease=200.0), ManualClock(), row=3
+        )
+        await keeper.register()
+        assert mgmt.nodes()[0].row == 3
+        beats = keeper.heartbeats()
+        await anext(beats)
+        keeper.figures = lambda: {"shards": [1]}
+        keeper.beat_soon()
+        async with asyncio.timeout(5):
+            await anext(beats)
+        assert mgmt.nodes()[0].figures["shards"] == [1]
+        control.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_node_says_why_it_may_not_work():
+    async def scenario():
+        story = Story()
+        assert "no lease" in story.keeper.problem
+        await story.keeper.register()
+        assert "no lease" in story.keeper.problem, "no heartbeat was answered yet"
+        await anext(story.keeper.heartbeats())
+        assert story.keeper.problem == ""
+        story.clock.advance(SETTINGS.lease + 3)
+        assert "ended 3 s ago" in story.keeper.problem
+        story.control.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_heartbeat_tells_of_the_process_and_its_calls():
+    async def scenario():
+        story = Story()
+        await story.keeper.register()
+        beats = story.keeper.heartbeats()
+        await anext(beats)
+        await anext(beats)
+        figures = story.node.figures
+        assert figures["control"]["calls"] == {"register": 1, "heartbeat": 1}, "those before this one"
+        assert figures["control"]["seconds"].keys() == {"register", "heartbeat"}
+        assert figures["process"]["cpu"] > 0
+        story.control.close()
+
+    asyncio.run(scenario())

@@ -36,7 +36,7 @@ def test_the_index_is_what_the_web_and_the_archive_are(served: Served, tmp_path:
     assert "running  nothing" in spoken
     assert "in the last run" in spoken
     spoil_a_page(tmp_path, b"p:" + RULES.identify(served.url(0)).uri.encode())
-    found = weft("verify", "--archive", "--home", "home", cwd=tmp_path)
+    found = weft("verify", "--archive", "--search", "--home", "home", cwd=tmp_path)
     assert found.returncode == 1
     assert "1 difference in" in found.stdout.splitlines()[-2]
 

@@ -104,7 +104,7 @@ def test_the_next_crawl_takes_over_at_once_from_one_that_is_gone(
             assert f"another weft (pid {terminal.process.pid}, `weft crawl`, running for" in refused
             assert "stop it with `weft stop`" in refused
             roles = role_processes(tmp_path)
-            assert len(roles) == 3
+            assert len(roles) == 5
             end(terminal)
             crawl(tmp_path, "--scope", "any")
             assert not role_processes(tmp_path), logs(tmp_path)

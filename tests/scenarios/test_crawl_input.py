@@ -85,7 +85,7 @@ def test_every_seed_without_a_page_is_told_with_its_reason(tmp_path: Path) -> No
         "http://192.0.2.1/": f"{FetchError.PRIVATE_ADDRESS.sentence} (private_address)",
     }
     assert "1 page in" in done.stdout
-    assert "Next: `weft top --home home` shows" in done.stdout
+    assert "`weft top --home home` shows" in done.stdout
 
 
 def test_nothing_to_crawl_is_told(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def pages(tmp_path: Path) -> Path:
 
 
 def digest(place: Path, home: str) -> str:
-    verified = weft("verify", "--home", home, cwd=place)
+    verified = weft("verify", "--search", "--home", home, cwd=place)
     assert verified.returncode == 0, verified.stdout
     return weft("digest", "--home", home, cwd=place).stdout
 

@@ -53,8 +53,8 @@ def survive(place: Path, server: Server, kills: int, seed: int) -> None:
         print(f"kills={killer.kills} in flight={killer.in_flight} asked again={report.count('refetch')}")
 
 
-def test_thirty_kills_lose_nothing_and_stay_polite(tmp_path: Path, own_postgres: Server) -> None:
-    survive(tmp_path, own_postgres, kills=30, seed=1)
+def test_twenty_kills_lose_nothing_and_stay_polite(tmp_path: Path, own_postgres: Server) -> None:
+    survive(tmp_path, own_postgres, kills=20, seed=1)
 
 
 @pytest.mark.long

@@ -48,7 +48,7 @@ def break_often(place: Path, server: Server, short_path: Path, restarts: int, cu
 def test_restarts_and_commits_without_an_answer_do_no_harm(
     tmp_path: Path, own_postgres: Server, short_path: Path
 ) -> None:
-    break_often(tmp_path, own_postgres, short_path, restarts=4, cuts=16)
+    break_often(tmp_path, own_postgres, short_path, restarts=2, cuts=8)
 
 
 @pytest.mark.long

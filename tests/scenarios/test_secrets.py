@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -146,6 +147,39 @@ def test_secret_settings_are_in_no_command_line_of_a_role_and_in_no_file_or_mess
     assert process.returncode == 0
     assert any("Authorization" in request for request in web.requests), "the site's password was used"
     assert files_with(SECRET, tmp_path / "home") == []
+
+
+def test_tokens_and_login_codes_are_shown_once_and_nowhere_else(tmp_path: Path, web: Web) -> None:
+    web.pages = {"/": (200, {}, "<a href=/held>x</a>"), "/held": (200, {}, "held")}
+    home = ("--home", "home")
+    with crawling(tmp_path, web, web.url("/"), "--local") as process:
+        token = weft("token", "create", "--name", "ci", *home, cwd=tmp_path).stdout.strip()
+        made = json.loads(weft("token", "create", "--json", *home, cwd=tmp_path).stdout)
+        url = weft("token", "login", *home, cwd=tmp_path).stdout.strip()
+        secrets = [token, made["text"], url.partition("code=")[2]]
+        assert all(len(secret) >= 43 for secret in secrets)
+        for pid in descendants(process.pid):
+            said = Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/environ").read_bytes()
+            assert not any(secret.encode() in said for secret in secrets)
+        for command in (
+            ["status", "--json"],
+            ["status", "--tables"],
+            ["config"],
+            ["token", "list"],
+            ["nodes", "--json"],
+        ):
+            done = weft(*command, *home, cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+            assert not any(secret in done.stdout + done.stderr for secret in secrets), command
+        web.let_go.set()
+        told = "".join(process.communicate(timeout=PATIENCE))
+    assert not any(secret in told for secret in secrets)
+    assert [files_with(secret, tmp_path / "home") for secret in secrets] == [[], [], []]
+    assert (tmp_path / "home/web-login.json").stat().st_mode & 0o777 == 0o600
+    ids = [item["id"] for item in json.loads(weft("token", "list", "--json", *home, cwd=tmp_path).stdout)["items"]]
+    assert made["id"] in ids
+    revoked = weft("token", "revoke", token, *home, cwd=tmp_path)
+    assert (revoked.returncode, token in revoked.stderr) == (1, False), "the token itself is not its id"
 
 
 def test_user_and_password_in_a_url_are_neither_stored_nor_printed(tmp_path: Path, web: Web) -> None:

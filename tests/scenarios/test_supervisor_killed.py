@@ -57,7 +57,7 @@ def test_roles_end_with_a_supervisor_that_is_killed_and_nothing_is_lost(tmp_path
             asked = served.count()
             wait_until(lambda: (last_status(home, "index") or {}).get("pages"), PATIENCE, "pages")
             wait_until(lambda: served.count() > asked + 5, PATIENCE, "requests")
-            assert len(role_processes(tmp_path)) == 3
+            assert len(role_processes(tmp_path)) == 5
             os.kill(supervisor.pid, signal.SIGKILL)
             supervisor.wait()
             wait_until(lambda: not role_processes(tmp_path), GONE_WITHIN, f"the roles to end\n{logs(tmp_path)}")

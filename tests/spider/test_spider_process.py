@@ -106,6 +106,7 @@ def test_without_its_supervisor_a_spider_begins_no_fetch(tmp_path):
                 await asyncio.sleep(0.01)
             supervisor.close()
             await wait_for_log(spider, b"the supervisor is gone")
+            await wait_for_log(spider, b"no more fetches are begun because it is being stopped")
             let_go.set()
             assert (await spider.ended())[0] == 0
             await spider.stop()

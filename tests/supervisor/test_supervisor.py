@@ -13,6 +13,7 @@ import pytest
 from weft.process_lock import ProcessLock, holder_of
 from weft.roles.supervisor_pipe import SupervisorPipe
 from weft.supervisor import role_process
+from weft.supervisor import supervisor as supervisor_module
 from weft.supervisor.role_process import RoleCommand, RoleProcess, RoleRefused
 from weft.supervisor.supervisor import Supervisor
 
@@ -131,3 +132,79 @@ def test_a_hangup_stops_it_unless_it_was_ignored_from_the_start(tmp_path: Path, 
         signal.signal(signal.SIGHUP, before)
     assert reason == ("enough" if is_ignored else "interrupted")
     assert ("the terminal was closed, stopping" in said) is not is_ignored
+
+
+SLOW_TO_END = RoleCommand("slow", ("demo", "serve", "--hosts", "2", "--pages", "1"))
+
+
+class Stubborn(RoleProcess):
+    """Ends when it is told to, not when it is asked to."""
+
+    is_ended = False
+    asked = killed = False
+
+    def start(self) -> None: ...
+
+    def look_after(self) -> str:
+        return ""
+
+    def ask_to_stop(self) -> None:
+        self.asked = True
+
+    def kill(self) -> None:
+        self.killed = self.killed or not self.is_ended
+
+    def wait(self, seconds: float) -> bool:
+        time.sleep(min(seconds, 0.01))
+        return self.is_ended
+
+
+def stubborn_supervisor(
+    place: Path, monkeypatch: pytest.MonkeyPatch, progress: Callable[[], object], *, is_stuck: bool = False
+) -> tuple[Supervisor, Stubborn, list[str]]:
+    monkeypatch.setattr(supervisor_module, "_PATIENCE", 0.1)
+    monkeypatch.setattr(supervisor_module, "_PATIENCE_BETWEEN", 0.3)
+    said: list[str] = []
+    lock = ProcessLock.take(place / "crawl.lock")
+    made = Supervisor([SLOW_TO_END], place / "logs", said.append, lock, lambda: is_stuck, {"slow": progress})
+    role = Stubborn(SLOW_TO_END, place, PIPE)
+    made.processes = [role]
+    return made, role, said
+
+
+def test_a_role_that_gets_on_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    began = time.monotonic()
+
+    def progress() -> object:
+        """For longer than the usual patience; then it ends."""
+        role.is_ended = time.monotonic() - began > 1.0
+        return time.monotonic()
+
+    supervisor, role, said = stubborn_supervisor(tmp_path, monkeypatch, progress)
+    assert supervisor.run(lambda: "enough", lambda: None) == "enough"
+    assert role.asked
+    assert not role.killed
+    assert [sentence for sentence in said if "waiting for slow" in sentence] == said[-1:]
+
+
+@pytest.mark.parametrize("is_stuck", [False, True], ids=["it does not get on", "the disk is full"])
+def test_a_role_that_does_not_get_on_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_stuck: bool) -> None:
+    monkeypatch.setattr(supervisor_module, "_PATIENCE_IF_STUCK", 0.1)
+    supervisor, role, _ = stubborn_supervisor(
+        tmp_path, monkeypatch, time.monotonic if is_stuck else lambda: 1, is_stuck=is_stuck
+    )
+    began = time.monotonic()
+    supervisor.run(lambda: "enough", lambda: None)
+    assert role.killed
+    assert time.monotonic() - began < 5
+
+
+def test_a_signal_ends_the_waiting_for_a_role_that_gets_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    supervisor, role, said = stubborn_supervisor(tmp_path, monkeypatch, time.monotonic)
+
+    def interrupt() -> None:
+        if any("waiting for slow" in sentence for sentence in said):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    supervisor.run(lambda: "enough", interrupt)
+    assert role.killed

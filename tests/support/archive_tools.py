@@ -1,13 +1,11 @@
 """Programs of others that read archives: pywb, which replays them, and jwarc, which checks them.
 
 Neither fits into our own environment: pywb wants old versions of what weft wants new, and jwarc is written in Java.
-They are installed below .venv when a test needs them for the first time. Where that fails, tests are skipped; long
-ones fail, because nobody runs those without wanting an answer.
+So they are installed apart, by `outside_tools`.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -15,15 +13,15 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from support.crawl_driving import free_ports
+from support.free_ports import free_port
+from support.outside_tools import Impossible, or_skip, run
 
 _PROJECT = Path(__file__).resolve().parents[2]
 _LOCK = _PROJECT / "tests/tools/pywb.lock"
@@ -31,66 +29,29 @@ _JWARC = "org.netpreserve:jwarc:0.31.1"
 _PATIENCE = 240.0
 
 
-class _Impossible(Exception):  # noqa: N818
-    """A tool cannot be installed here, and why."""
-
-
 @pytest.fixture
 def pywb(request: pytest.FixtureRequest) -> Path:
     """The Python of an environment with pywb."""
-    return _or_skip(request, "pywb", _LOCK.read_bytes(), _install_pywb) / "bin/python"
+    return or_skip(request, "pywb", _LOCK.read_bytes(), _install_pywb) / "bin/python"
 
 
 @pytest.fixture
 def jwarc(request: pytest.FixtureRequest) -> Path:
     """The jar of jwarc."""
-    return next(_or_skip(request, "jwarc", _JWARC.encode(), _install_jwarc).glob("jwarc-*.jar"))
-
-
-def _or_skip(request: pytest.FixtureRequest, name: str, version: bytes, install: Callable[[Path], None]) -> Path:
-    try:
-        return _installed(name, version, install)
-    except _Impossible as reason:
-        if request.node.get_closest_marker("long"):
-            pytest.fail(f"{name} cannot be installed: {reason}")
-        pytest.skip(f"{name} cannot be installed: {reason}")
-
-
-def _installed(name: str, version: bytes, install: Callable[[Path], None]) -> Path:
-    tools = Path(os.environ.get("WEFT_TOOLS") or _PROJECT / ".venv/tools")
-    tools.mkdir(parents=True, exist_ok=True)
-    place = tools / f"{name}-{sha256(version).hexdigest()[:12]}"
-    with (tools / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
-        if not (place / ".ready").exists():
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
-            install(place)
-            (place / ".ready").touch()
-    return place
+    return next(or_skip(request, "jwarc", _JWARC.encode(), _install_jwarc).glob("jwarc-*.jar"))
 
 
 def _install_pywb(place: Path) -> None:
-    _run(sys.executable, "-m", "venv", str(place))
-    pip = (str(place / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    _run(*pip, "--require-hashes", "--requirement", str(_LOCK))
+    run(sys.executable, "-m", "venv", "--without-pip", str(place))
+    uv = (str(Path(sys.executable).parent / "uv"), "pip", "install", "--quiet", "--python", str(place / "bin/python"))
+    run(*uv, "--require-hashes", "--requirement", str(_LOCK))
 
 
 def _install_jwarc(place: Path) -> None:
     for tool in ("java", "mvn"):
         if shutil.which(tool) is None:
-            raise _Impossible(f"there is no {tool}")
-    _run("mvn", "-B", "-q", "dependency:copy", f"-Dartifact={_JWARC}", f"-DoutputDirectory={place}", cwd=place)
-
-
-def _run(*command: str, cwd: Path | None = None) -> None:
-    try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=_PATIENCE, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise _Impossible(f"{command[0]} took more than {_PATIENCE:.0f} s") from error
-    if done.returncode:
-        said = (done.stderr + done.stdout).strip().splitlines()
-        raise _Impossible(f"{command[0]} says: {said[-1] if said else done.returncode}")
+            raise Impossible(f"there is no {tool}")
+    run("mvn", "-B", "-q", "dependency:copy", f"-Dartifact={_JWARC}", f"-DoutputDirectory={place}", cwd=place)
 
 
 @dataclass
@@ -118,7 +79,7 @@ def replaying(python: Path, archive: Path, place: Path) -> Iterator[Replay]:
     (place / "config.yaml").write_text(
         f"collections:\n  weft:\n    index_paths: {archive}/\n    archive_paths: {archive}/\n"
     )
-    (port,) = free_ports(1)
+    port = free_port()
     command = [str(python), "-m", "pywb.apps.cli", "-b", "127.0.0.1", "-p", str(port)]
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEFT_", "PYTHON"))}
     with (place / "pywb.out").open("wb") as output:

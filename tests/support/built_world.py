@@ -151,7 +151,7 @@ class World:
     def build(self) -> BuiltRound:
         built = self.load(self.mgmt.take_crawled(self.lease))
         for chunk in self.built:
-            assert self.mgmt.built(self.lease, chunk.id, chunk.attempt)
+            assert self.mgmt.built(self.lease, chunk.id, chunk.attempt, self.builder.seq)
             self.builder.reported(chunk.id)
         assert verify(self.store, "all", self.place).differences == 0
         return built

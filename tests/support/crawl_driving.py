@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.free_ports import free_ports
 from support.weft_command import weft
 from weft.config import Settings, load
 from weft.demo.web.definition.plan import WebPlan
@@ -128,15 +128,6 @@ class Crawl:
         return "\n".join(f"{name}: {log.read_text()[-1500:]}" for name, log in self.said.items())
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [listener.getsockname()[1] for listener in sockets]
-    finally:
-        for listener in sockets:
-            listener.close()
-
-
 @contextmanager
 def crawl_of(tmp_path: Path, plan: WebPlan, pages: int, *, spiders: int = 2, **changes: object) -> Iterator[Crawl]:
     """Links of the first `pages` pages of every host wait; nothing runs yet. `mgmt__url="..."` changes a setting."""
@@ -144,7 +135,7 @@ def crawl_of(tmp_path: Path, plan: WebPlan, pages: int, *, spiders: int = 2, **c
     home.mkdir()
     with serving(plan, web_log) as web:
         (home / "weft.toml").write_text(web.settings_text())
-        first, second, *ports = free_ports(2 + spiders)
+        first, second, *ports = free_ports("127.0.0.1", 2 + spiders)
         values = {**RATES, **{name.replace("__", "."): value for name, value in changes.items()}}
         values["urlserver.spider_host"] = '"' + ",".join(f"127.0.0.1:{port}" for port in ports) + '"'
         flags = [part for name, value in values.items() for part in ("--set", f"{name}={value}")]

@@ -36,6 +36,8 @@ CALLS = [
     "save_addresses",
     "addresses",
     "own_slots",
+    "own_shards",
+    "acknowledge",
     "sites",
     "add",
     "details",
@@ -61,7 +63,7 @@ class OnceFailingMgmt(MemoryMgmt):
         """Of the node under test, as if others took it for dead."""
         for node in self.nodes():
             if node.address == self.address and node.state is not NodeState.OFFLINE:
-                MemoryMgmt.register(self, node.type, node.address)
+                MemoryMgmt.register(self, node.type, node.address, node.row)
 
     def fails(self, call: str, work: Any) -> Any:
         if call != self.call or not self.is_armed or self.failed >= self.times:

@@ -8,6 +8,8 @@ import struct
 import threading
 from contextlib import suppress
 
+from support.free_ports import free_port
+
 _RESET = struct.pack("ii", 1, 0)
 """For SO_LINGER: closing sends a reset."""
 
@@ -29,8 +31,9 @@ class Gateway:
     def open(self) -> None:
         """As a working network: what was held back is passed on now."""
         if self._listener is None:
+            # Not one that the system chooses: while connections are refused, it would give that to others.
+            self._port = self._port or free_port(self._target[0])
             self._listener = socket.create_server((self._target[0], self._port), backlog=1)
-            self._port = self._listener.getsockname()[1]
             threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
         self._may_pass.set()
 

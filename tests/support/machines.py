@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -22,8 +21,10 @@ from typing import Any
 import psycopg
 
 from support.clock_setting import ClockFile
+from support.free_ports import free_ports
 from support.gateway import Gateway
 from support.weft_command import weft
+from weft.answers.crawl_progress import CrawlProgress
 from weft.config import Settings, load
 from weft.config.text import toml_text
 from weft.demo.web.definition.plan import WebPlan
@@ -40,9 +41,7 @@ URLSERVERS = ("urlserver2", "urlserver3")
 ROLES = ("index1", *SPIDERS, *URLSERVERS)
 PATIENCE = 150.0
 TOKEN = "three-machines-know-this"
-_UNDER_WAY = ("crawling", "crawled", "building", "waiting")
-_SETTLED = 1.0
-"""Seconds without work before the index process must say that it is idle."""
+DAY = 86_400.0
 COMMON: dict[str, object] = {
     "mgmt.heartbeat": 0.5,
     "mgmt.lease": 4.0,
@@ -230,25 +229,14 @@ class Machines:
 
 
 class EndOfCrawl:
-    """Nothing waits anywhere, and the index process has said since then that it is idle."""
+    """Nothing waits anywhere, and nothing follows: what `weft crawl` waits for, without giving up on slow hosts."""
 
     def __init__(self, mgmt: Mgmt, index_home: Path) -> None:
-        self._mgmt, self._index_home = mgmt, index_home
-        self._quiet_since: float | None = None
+        self._progress = CrawlProgress(mgmt, index_home, index_home, least_free=0, patience=DAY)
 
     def is_reached(self) -> bool:
-        if not self._is_quiet():
-            self._quiet_since = None
-            return False
-        self._quiet_since = self._quiet_since or time.time()
-        facts = read_status(self._index_home, "index") or {}
-        is_idle = facts.get("idle") and not facts.get("retrying")
-        return bool(is_idle and facts["at"] > self._quiet_since + _SETTLED)
-
-    def _is_quiet(self) -> bool:
-        counts = self._mgmt.counts()
-        is_fetched = not (counts.links.get("pending") or counts.links.get("crawling"))
-        return is_fetched and not any(counts.chunks.get(task) for task in _UNDER_WAY)
+        self._progress.look()
+        return self._progress.is_over
 
 
 @contextmanager
@@ -302,12 +290,3 @@ def settings_file(begun: str, more: Mapping[str, object]) -> str:
 
 def _section(name: str, keys: Mapping[str, object]) -> str:
     return f"[{name}]\n" + "".join(f"{key} = {toml_text(value)}\n" for key, value in keys.items())
-
-
-def free_ports(address: str, count: int) -> list[int]:
-    sockets = [socket.create_server((address, 0)) for _ in range(count)]
-    try:
-        return [listener.getsockname()[1] for listener in sockets]
-    finally:
-        for listener in sockets:
-            listener.close()

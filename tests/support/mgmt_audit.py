@@ -37,10 +37,17 @@ RULES = {
     "every pending link's web host is in line": """
         SELECT "index" FROM link WHERE state = 'pending' AND kind = 'page'
         AND web_host NOT IN (SELECT web_host FROM pending_host)""",
-    "placements have numbers without gaps": """
-        SELECT is_host FROM index_server GROUP BY is_host HAVING max(number) <> count(*) OR min(number) <> 1""",
-    "a part of the address space belongs to a crawler that lives": """
+    "every index server that is not offline has every built chunk": """
+        SELECT host.host FROM host CROSS JOIN index_builder AS built
+        WHERE host.type = 'Index Server' AND host.state <> 'offline' AND built.ib_task = 'built' AND NOT EXISTS (
+            SELECT 1 FROM index_server WHERE is_host = host.host AND chunk_id = built.chunk_id)""",
+    "what is placed on an index server is of its row": """
+        SELECT is_host FROM index_server JOIN host ON host.host = is_host WHERE host."row" <> index_server."row" """,
+    "a slot belongs to a node that lives": """
         SELECT number FROM slot JOIN host ON host."index" = slot.node WHERE host.state = 'offline'""",
+    "a slot belongs to a node that shares it": """
+        SELECT number FROM slot JOIN host ON host."index" = slot.node
+        WHERE pool <> CASE WHEN type = 'Crawler' THEN 'addresses' ELSE 'row ' || host."row" END""",
 }
 
 STATUSES = """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import shlex
 import shutil
 import subprocess
 import tempfile
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +71,16 @@ class Server:
             bin_path=self._server.bin_path,
             user=self._server.system_user,
         )
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Nobody listens while it lasts."""
+        _, *options = shlex.split(Path(self._directory, "postmaster.opts").read_text())
+        self.control("stop", "-m", "fast")
+        try:
+            yield
+        finally:
+            self.control("start", "-o", shlex.join(options))
 
     def stop(self) -> None:
         # The wheel's own way to stop does not find a server that was restarted.

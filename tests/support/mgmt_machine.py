@@ -33,6 +33,7 @@ from weft.mgmt.values import (
     Result,
     Seed,
     WarcPosition,
+    WebToken,
 )
 from weft.model.site import Site, SiteSettings
 
@@ -165,9 +166,9 @@ class Machine(RuleBasedStateMachine):
     def known(self, which: list[tuple[str, int]]) -> None:
         self.all(lambda mgmt: mgmt.known([new_link(page).uri for page in which]))
 
-    @rule(host=st.sampled_from(HOSTS), seconds=st.integers(-5, 20))
-    def defer(self, host: str, seconds: int) -> None:
-        self.all(lambda mgmt: mgmt.defer({host: seconds * 1000}))
+    @rule(host=st.sampled_from(HOSTS), seconds=st.integers(-5, 20), reason=st.sampled_from(["", "dns", "timeout"]))
+    def defer(self, host: str, seconds: int, reason: str) -> None:
+        self.all(lambda mgmt: mgmt.defer({host: seconds * 1000}, {host: reason} if reason else None))
 
     @rule(host=st.sampled_from(HOSTS), rate=st.integers(0, 3))
     def save_rates(self, host: str, rate: int) -> None:
@@ -205,11 +206,11 @@ class Machine(RuleBasedStateMachine):
             assert all(link.state in ("crawled", "error") for chunk in given for link in chunk.links)
             self.attempts += [(self.lease(n), chunk.id, chunk.attempt) for chunk in given]
 
-    @rule(n=some, is_built=st.booleans())
-    def end_build(self, n: int, is_built: bool) -> None:
+    @rule(n=some, seq=st.integers(0, 6))
+    def end_build(self, n: int, seq: int) -> None:
         if self.attempts:
             attempt = self.attempts[-1 - n % len(self.attempts)]
-            self.all(lambda mgmt: mgmt.built(*attempt) if is_built else mgmt.build_failed(*attempt, "it is broken"))
+            self.all(lambda mgmt: mgmt.built(*attempt, seq) if seq else mgmt.build_failed(*attempt, "it is broken"))
 
     @rule(n=some, node=st.sampled_from(["a:1", "b:1"]), seconds=st.sampled_from([0, 1, 30, 10_000]))
     def wait_for_records(self, n: int, node: str, seconds: int) -> None:
@@ -229,10 +230,13 @@ class Machine(RuleBasedStateMachine):
     def offer_built(self) -> None:
         self.all(lambda mgmt: mgmt.offer_built())
 
-    @rule(n=some, after=st.integers(0, 4))
-    def serve(self, n: int, after: int) -> None:
-        self.all(lambda mgmt: mgmt.next_placement(self.lease(n), after))
-        self.all(lambda mgmt: mgmt.acknowledge(self.lease(n), after))
+    @rule(n=some, count=st.sampled_from([5, 5, 5, 7, 3]))
+    def own_shards(self, n: int, count: int) -> None:
+        self.all(lambda mgmt: mgmt.own_shards(self.lease(n), count))
+
+    @rule(n=some, seq=st.integers(0, 7))
+    def acknowledge(self, n: int, seq: int) -> None:
+        self.all(lambda mgmt: mgmt.acknowledge(self.lease(n), seq))
 
     @rule(kind=st.sampled_from([NodeType.CRAWLER, NodeType.INDEX_BUILDER, NodeType.INDEX_SERVER]), n=st.integers(0, 4))
     def register(self, kind: NodeType, n: int) -> None:
@@ -273,6 +277,16 @@ class Machine(RuleBasedStateMachine):
         self.all(lambda mgmt: mgmt.set_sites([Site(name=host, settings=SiteSettings(verify=verify, depth=3))]))
         self.all(lambda mgmt: mgmt.details([doc_id for doc_id, _ in self.claims]))
 
+    @rule(id_=st.sampled_from("ab"), digest=st.sampled_from("abc"), moment=st.integers(1, 3))
+    def add_web_token(self, id_: str, digest: str, moment: int) -> None:
+        self.all(lambda mgmt: mgmt.add_web_token(WebToken(id_, f"name of {digest}", moment), digest))
+        self.all(lambda mgmt: list(mgmt.web_tokens().items()))
+
+    @rule(id_=st.sampled_from("abc"), moment=st.integers(0, 3))
+    def use_web_token(self, id_: str, moment: int) -> None:
+        self.all(lambda mgmt: mgmt.use_web_token(id_, moment) if moment else mgmt.revoke_web_token(id_))
+        self.all(lambda mgmt: list(mgmt.web_tokens().items()))
+
     @invariant()
     def all_engines_hold_the_same(self) -> None:
         if len(self.engines) > 1:
@@ -299,9 +313,19 @@ class Machine(RuleBasedStateMachine):
                 assert chunk.is_offered, "what is crawled waits for a builder"
 
     @invariant()
-    def every_part_of_the_addresses_has_one_owner_that_lives(self) -> None:
-        for owner in {slot for slot in self.twin._state.slots if slot is not None}:
-            assert self.twin._state.nodes[owner].state is not NodeState.OFFLINE
+    def every_slot_has_one_owner_that_lives(self) -> None:
+        for pool, slots in self.twin._state.slots.items():
+            for owner in {slot.owner for slot in slots if slot.owner is not None}:
+                node = self.twin._state.nodes[owner]
+                assert node.state is not NodeState.OFFLINE
+                assert pool == "addresses" if node.type is NodeType.CRAWLER else pool == f"row {node.row}"
+
+    @invariant()
+    def every_index_server_that_lives_has_every_built_chunk(self) -> None:
+        built = [chunk.id for chunk in self.twin._state.chunks.values() if chunk.built is BuilderTask.BUILT]
+        for node in self.twin._state.nodes.values():
+            if node.type is NodeType.INDEX_SERVER and node.state is not NodeState.OFFLINE:
+                assert all((node.id, chunk) in self.twin._state.placements for chunk in built)
 
 
 def _answer(call: Callable[[Mgmt], Any], mgmt: Mgmt) -> Any:

@@ -7,13 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+WITHOUT_WEB = {"WEFT_WEB_SERVE": "false"}
+"""For crawls that nobody watches."""
+
 
 def weft(*arguments: str, cwd: Path, stdin: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
     return subprocess.run(
         [sys.executable, "-m", "weft", *arguments],
         cwd=cwd,
-        env={**clean, **environment},
+        env={**clean, **WITHOUT_WEB, **environment},
         input=stdin,
         capture_output=True,
         text=True,

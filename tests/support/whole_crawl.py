@@ -105,8 +105,9 @@ def check_manners(served: Served, place: Path, allowed_refetches: int = 0) -> No
 
 
 def check_proof(place: Path) -> None:
-    """Pages are what their records say, and tables what the pages say."""
-    found = told(place, "verify", "--archive")
+    """Pages are what their records say, tables what the pages say, and search finds what the tables say."""
+    found = told(place, "verify", "--archive", "--search")
     assert found["differences"] == 0, found["examples"]
     assert found["archive"]["records"] > 0
     assert found["archive"]["left_out"] == 0
+    assert (found["search"]["row-1"]["differences"], found["search"]["row-1"]["behind"]) == (0, 0), found["search"]

@@ -285,7 +285,7 @@ def test_a_host_that_the_dns_said_nothing_about_is_given_back_for_a_while():
     web.offer("https://a.com/1")
     web.place("a.com", "", reason="dns", may_change=True)
     assert web.requests.release == [1]
-    assert web.requests.defer == {"a.com": web.now + 5000}
+    assert web.requests.defer == {"a.com": (web.now + 5000, "dns")}
 
 
 def test_an_address_is_looked_up_again_when_it_expires_and_the_host_moves():

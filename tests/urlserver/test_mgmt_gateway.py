@@ -11,12 +11,12 @@ from weft.config import TextTable
 from weft.config.sections import UrlserverSettings
 from weft.errors import MgmtError, MgmtUnavailable, TransitionRefused
 from weft.mgmt.memory import MemoryMgmt
-from weft.mgmt.values import Address, LinkState, NewLink, NodeType, Result, Robots
+from weft.mgmt.values import Address, LinkState, NewLink, NodeType, RestingHost, Result, Robots
 from weft.model.site import Site, SiteSettings
 from weft.robots.policy import FIRST_RETRY
 from weft.urlserver.address_policy import AddressPolicy
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway, RobotsPolicy
-from weft.urlserver.mgmt_messages import MgmtReplies, MgmtRequests, RobotsAnswer
+from weft.urlserver.mgmt_messages import Deferral, MgmtReplies, MgmtRequests, RobotsAnswer
 from weft.urlserver.site_cache import SITES_AGE
 
 WALL = 1_700_000_000_000
@@ -79,7 +79,7 @@ def test_a_host_rests_as_long_as_it_should_whatever_our_own_wall_clock_says(hour
     story.add("https://a.com/1")
     (link,) = story.gateway.claim(story.lease, 10, ()).links
     story.wall.advance(hours * 3600)
-    story.run(MgmtRequests(release=[link.doc_id], defer={"a.com": STEADY + 10_000}))
+    story.run(MgmtRequests(release=[link.doc_id], defer={"a.com": Deferral(STEADY + 10_000, "timeout")}))
     assert story.gateway.claim(story.lease, 10, ()).links == []
     database.advance(10)
     assert len(story.gateway.claim(story.lease, 10, ()).links) == 1
@@ -171,7 +171,8 @@ def test_a_deferred_host_is_not_claimed_before_its_moment():
     story = Story()
     story.add("https://a.com/1")
     (link,) = story.gateway.claim(story.lease, 10, ()).links
-    story.run(MgmtRequests(release=[link.doc_id], defer={"a.com": STEADY + 10_000}))
+    story.run(MgmtRequests(release=[link.doc_id], defer={"a.com": Deferral(STEADY + 10_000, "timeout")}))
+    assert story.mgmt.resting_hosts(0).hosts == [RestingHost("a.com", 1, 10_000, "timeout")]
     assert story.gateway.claim(story.lease, 10, ()).links == []
     story.wall.advance(10)
     assert len(story.gateway.claim(story.lease, 10, ()).links) == 1

@@ -204,7 +204,7 @@ def test_retry_after_is_waited_for_and_told_to_all():
     web.host("a.com")
     (first,) = web.after(1)
     web.done(first, status=429, retry_after=20_000)
-    assert web.requests.defer == {"a.com": web.now + 20_000}
+    assert web.requests.defer == {"a.com": (web.now + 20_000, "status 429 Retry-After 20")}
     assert web.after(19.999) == []
     assert len(web.after(0.001)) == 1
 
@@ -214,7 +214,7 @@ def test_a_retry_after_of_years_is_a_day():
     web.host("a.com")
     (first,) = web.after(1)
     web.done(first, status=503, retry_after=10**12)
-    assert web.requests.defer == {"a.com": web.now + 86_400_000}
+    assert web.requests.defer["a.com"].until == web.now + 86_400_000
 
 
 @pytest.mark.parametrize("outcome", [{"error": "network"}, {"error": "timeout"}, {"error": "tls"}, {"status": 502}])
@@ -228,6 +228,32 @@ def test_a_failing_host_is_left_alone_twice_as_long_each_time(outcome):
         (fetch,) = web.after(0.001)
     web.done(fetch)
     assert len(web.after(1)) == 1, "an answer makes good"
+
+
+def test_the_wait_that_ends_last_has_its_own_reason():
+    web = Driven(backoff_first=4, slot_patience=1000, host_failures=100, req_host_concurrent=2)
+    web.host("a.com", pages=4)
+    first, second = web.after(5) + web.after(5)
+    web.done(first, status=503, retry_after=60_000)
+    web.done(second, error="timeout")
+    asked = web.now + 60_000
+    assert web.requests.defer == {"a.com": (asked, "status 503 Retry-After 60")}, "four seconds are no more"
+    (third,) = web.after(60)
+    web.done(third, error="timeout")
+    assert web.requests.defer["a.com"].reason == "timeout"
+
+
+def test_a_wait_that_a_user_cut_to_what_the_server_asked_for_has_the_servers_reason():
+    web = Driven(backoff_first=600, slot_patience=1000, host_failures=100, req_host_concurrent=3)
+    web.host("a.com", pages=4)
+    first, second, third = web.after(5) + web.after(5) + web.after(5)
+    web.done(first, status=503, retry_after=60_000)
+    web.done(second, error="timeout")
+    assert web.requests.defer["a.com"].reason == "timeout"
+    asked = web.now + 60_000
+    web.learn(wanted={"a.com"})
+    web.done(third, status=502, retry_after=1000)
+    assert web.requests.defer == {"a.com": (asked, "status 503 Retry-After 60")}
 
 
 def test_a_page_that_is_not_there_is_not_the_hosts_fault():

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+from support.free_ports import free_port
 from support.raw_spider import RawSpider, all_ended, links, quick_settings, running, until
 from weft.config import TextTable, host_and_port
 from weft.errors import MgmtUnavailable, TransitionRefused
@@ -21,8 +22,7 @@ PAGES = [f"https://h{host}.test/{page}" for host in range(6) for page in range(3
 
 
 def free_address() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"127.0.0.1:{listener.getsockname()[1]}"
+    return f"127.0.0.1:{free_port()}"
 
 
 def listening(settings) -> socket.socket:
@@ -224,7 +224,9 @@ def test_after_a_lost_lease_it_registers_and_begins_again():
             mgmt.register(NodeType.CRAWLER, settings.urlserver.listen)  # somebody takes our name
             await until(lambda: server.tasks is not tasks)
             await until(all_ended(mgmt))
+            counted = server._figures()["sent"]
         await spider.close()
+        assert counted == len(spider.fetches), "under both leases"
         assert mgmt.counts().links["crawled"] == len(PAGES)
         assert spider.connections == 2, "the first connection was closed, so that the spider stops what it did"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from weft.mgmt.node_locks import is_any_held
 from weft.mgmt.open import is_embedded
 from weft.mgmt.sqlite import SqliteMgmt
 from weft.mgmt.sqlite_copies import copies_of, database_of, newest_good_copy, put_back, set_aside
-from weft.mgmt.values import NodeState, NodeType, StoreOwner
+from weft.mgmt.values import Lease, NodeState, NodeType, StoreOwner
 from weft.store.api import Store
 
 
@@ -39,8 +40,16 @@ def restore(settings: Settings, home: Home, store: Store, *, without_copy: bool)
     if copy is not None:
         put_back(home, copy)
     # A new one is made, an old one brought up to date.
-    SqliteMgmt(database_of(home), settings=settings.mgmt).close()
+    with closing(SqliteMgmt(database_of(home), settings=settings.mgmt)) as mgmt:
+        _let_go(mgmt)
     return Restored(copy, aside, links)
+
+
+def _let_go(mgmt: SqliteMgmt) -> None:
+    """End the leases of the run in which the copy was made: nobody should wait until they end by themselves."""
+    for node in mgmt.nodes():
+        if node.state is not NodeState.OFFLINE:
+            mgmt.tell(Lease(node.id, node.address, node.epoch), NodeState.OFFLINE)
 
 
 def take_back(settings: Settings, store: Store) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
 from weft.actions.local_seeds import LocalSeeds
-from weft.actions.seed_paths import bounded_to
-from weft.errors import UsageError, WeftError
+from weft.actions.seed_paths import bounded_to, unbounded
+from weft.actions.sites import SiteChange, changed
+from weft.errors import LocalRefused, UsageError, WeftError
 from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import Seed
 from weft.model.host import ANYWHERE, web_host_of
@@ -25,14 +27,20 @@ class SeedAdder:
     """Takes any number of URLs, adds them in groups, and counts. Nothing is certain before `finish`."""
 
     def __init__(
-        self, mgmt: OperatorCalls, rules: UrlRules, scope: str | None = None, local: LocalSeeds | None = None
+        self,
+        mgmt: OperatorCalls,
+        rules: UrlRules,
+        scope: str | None = None,
+        local: LocalSeeds | None = None,
+        settings: Mapping[str, object] | None = None,
     ) -> None:
         """`scope` is what may be crawled: the `path` of each seed, their `hosts`, their `domains`, or `any` site.
 
         None: sites keep the scope that they have, and new ones are `hosts`. Without `local`, nobody minds where hosts
-        are.
+        are. `settings` are set for the sites of all seeds, before any is fetched.
         """
         self._mgmt, self._rules, self._scope, self._local = mgmt, rules, scope, local
+        self._change = SiteChange(settings=settings or {})
         self._sites = {site.name: site for site in mgmt.sites()}
         self._waiting: list[Seed] = []
         self._urgent: set[str] = set()
@@ -41,8 +49,6 @@ class SeedAdder:
         """Sites with more seeds than it knows. Written at the end, because they grow with every group."""
         self.named: set[str] = set()
         """The sites that the seeds belong to."""
-        self.hosts: set[str] = set()
-        """The web hosts that they are on."""
         self.new = self.known = self.refused = 0
 
     def add(self, text: str) -> WeftError | None:
@@ -54,13 +60,15 @@ class SeedAdder:
         except (UrlRefused, UsageError) as refused:
             self.refused += 1
             return refused
-        self.hosts.add(host)
         scope = "hosts" if self._scope in (None, "path") else self._scope
         name = {"domains": page.domain, "any": ANYWHERE}.get(scope, host)
         self._waiting.append(Seed(page.uri, page.url, host, any_scheme=self._rules.lacks_scheme(text)))
         self._name_site(name, scope, page.url)
+        self._put(changed(self._sites[name], self._change))
         if self._scope == "path":
-            self._bound(name, page.url)
+            self._put(bounded_to(self._sites[name], page.url))
+        elif self._scope and host in self._sites:
+            self._put(unbounded(self._sites[host]))
         if is_local:
             self._open_local(host)
         if len(self._waiting) >= _GROUP:
@@ -79,11 +87,10 @@ class SeedAdder:
         self.known += len(self._waiting) - new
         self._waiting, self._urgent = [], set()
 
-    def _bound(self, name: str, seed: str) -> None:
-        bounded = bounded_to(self._sites[name], seed)
-        if bounded != self._sites[name]:
-            self._sites[name] = bounded
-            self._grown.add(name)
+    def _put(self, site: Site) -> None:
+        if site != self._sites.get(site.name):
+            self._sites[site.name] = site
+            self._urgent.add(site.name)
 
     def _is_local(self, host: str, url: str) -> bool:
         """Whether the user says that it may be on this machine or in a private network; raises UsageError if not."""
@@ -93,14 +100,13 @@ class SeedAdder:
         if self._local.is_meant(host):
             return True
         if where := self._local.place_of(host):
-            raise UsageError(f"{url} is local ({where}); add --local if you mean it")
+            raise LocalRefused(f"{url} is local ({where}); add --local if you mean it")
         return False
 
     def _open_local(self, host: str) -> None:
         """For this host alone, whatever the scope: its neighbours may be anybody's."""
         site = self._sites.get(host) or Site(name=host)
-        self._sites[host] = msgspec.structs.replace(site, settings=site.settings.with_setting("local", True))
-        self._urgent.add(host)
+        self._put(msgspec.structs.replace(site, settings=site.settings.with_setting("local", True)))
 
     def _name_site(self, name: str, scope: str, seed: str) -> None:
         self.named.add(name)

@@ -60,6 +60,19 @@ def stop_weft(home: Home, patience: float = STOP_SECONDS, *, at_once: bool = Fal
     )
 
 
+def ask_to_stop(home: Home) -> LockHolder | None:
+    """Ask whoever crawls or writes in this home to finish its work and end, without waiting; None: nobody does.
+
+    Raises HomeError if it is not ours to stop.
+    """
+    found = _user_of(home)
+    if found is None:
+        return None
+    lock, holder = found
+    _Stopping(lock, holder, 0.0).ask()
+    return holder
+
+
 def _user_of(home: Home) -> tuple[Path, LockHolder] | None:
     """A crawl comes first: it also starts the process that writes the store."""
     for lock in (home.crawl_lock, home.store_lock):
@@ -81,10 +94,13 @@ class _Stopping:
         now = holder_of(self._lock)
         return now is None or (now.pid, now.born) != (self._holder.pid, self._holder.born)
 
-    def in_order(self) -> bool:
+    def ask(self) -> None:
         # One that is stopping already would take a second request for haste.
         if not self._holder.is_stopping:
             self._send(signal.SIGTERM)
+
+    def in_order(self) -> bool:
+        self.ask()
         self._wait(self.is_gone, self._end)
         return False
 

@@ -11,8 +11,10 @@ import msgspec
 from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import Node, NodeState, NodeType
 
-_ORDER: Final = (NodeType.CRAWLER, NodeType.SPIDER, NodeType.INDEX_BUILDER, NodeType.INDEX_SERVER)
+_WORKING: Final = (NodeType.CRAWLER, NodeType.SPIDER, NodeType.INDEX_BUILDER, NodeType.INDEX_SERVER)
 """First who takes work, last who finishes it."""
+_ORDER: Final = (*_WORKING, NodeType.WEB_APP)
+"""Web apps after all others: people watch there how those end."""
 _LOOK_EVERY: Final = 0.2
 
 
@@ -35,9 +37,8 @@ def stop_all(mgmt: OperatorCalls, patience: float, progress: Callable[[str], Non
     for type_ in _ORDER:
         while running := _running(mgmt, type_):
             # Again and again: one that was restarted by its supervisor has forgotten it.
+            _ask(mgmt, running)
             for node in running:
-                if node.asked is not NodeState.DRAINING:
-                    mgmt.ask(node.id, NodeState.DRAINING)
                 if node.address not in asked:
                     asked.append(node.address)
                     progress(f"asking {node.address} to finish its work")
@@ -46,6 +47,23 @@ def stop_all(mgmt: OperatorCalls, patience: float, progress: Callable[[str], Non
             time.sleep(_LOOK_EVERY)
     left = [node.address for type_ in _ORDER for node in _running(mgmt, type_)]
     return StopAllAnswer(asked=asked, left=left, took=round(time.monotonic() - began, 1))
+
+
+def ask_all_to_stop(mgmt: OperatorCalls) -> list[str]:
+    """Ask every node to finish its work and end, all at once and without waiting; returns their addresses.
+
+    What is fetched but not indexed by then is indexed by the next run. Web apps are not asked: those that belong to a
+    run end with it, and others go on to show what is known.
+    """
+    running = [node for type_ in _WORKING for node in _running(mgmt, type_)]
+    _ask(mgmt, running)
+    return [node.address for node in running]
+
+
+def _ask(mgmt: OperatorCalls, nodes: list[Node]) -> None:
+    for node in nodes:
+        if node.asked is not NodeState.DRAINING:
+            mgmt.ask(node.id, NodeState.DRAINING)
 
 
 def _running(mgmt: OperatorCalls, type_: NodeType) -> list[Node]:

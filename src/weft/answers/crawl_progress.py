@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from weft.answers.disk import Disk, look_at_disk
+from weft.clock import Clock, MonotonicClock
 from weft.config.sections import DispatcherSettings
 from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import Counts, Node, NodeState, RestingHosts
 from weft.roles.status_file import last_status, read_status
 
-_QUIET: Final = 2.5
-"""Seconds without any work anywhere, after which a crawl has come to its end."""
+_UNDER_WAY: Final = ("crawling", "crawled", "building", "waiting")
 _LATELY: Final = 10.0
 _NOTICED: Final = 2000
 """Milliseconds that a host must rest before people are told."""
@@ -52,7 +52,12 @@ class CrawlProgress:
     """By process: what each index process did."""
     _before: dict[str, Any] | None = None
     """What an index process told before this crawl began."""
-    _quiet_since: float | None = None
+    is_over: bool = False
+    """Whether nothing waits, nothing is under way, and nothing follows from what was fetched."""
+    clock: Clock = field(default_factory=MonotonicClock)
+    """The one by which the index process says since when it is idle."""
+    _quiet_since: int | None = None
+    """Nothing waited and nothing was under way at this moment, and the index process has had nothing to do since."""
     _samples: deque[tuple[float, int, int]] = field(default_factory=deque)
     """(moment, pages, results)"""
 
@@ -61,7 +66,10 @@ class CrawlProgress:
         self.disk = look_at_disk(self.archive, self.least_free)
 
     def look(self) -> None:
+        told = read_status(self.home, "index") or {}
+        # After what the index process told: what it has handed out by then is counted.
         self.counts, nodes = self.mgmt.counts(), self.mgmt.nodes()
+        self._look_for_the_end(told)
         self.is_asked_to_stop |= any(self._is_own(node) and node.asked is NodeState.DRAINING for node in nodes)
         self.disk = look_at_disk(self.archive, self.least_free)
         self.was_full |= self.disk.is_full
@@ -75,19 +83,28 @@ class CrawlProgress:
         while now - self._samples[0][0] > _LATELY:
             self._samples.popleft()
         self.rates.append(self.rate)
-        self._quiet_since = (self._quiet_since or now) if self._is_quiet() else None
 
     def _is_own(self, node: Node) -> bool:
         """Not the one of an earlier run at the same address."""
         return node.address in self.own_nodes and node.seen < self.seconds * 1000
 
-    def _is_quiet(self) -> bool:
-        facts = read_status(self.home, "index")
-        if facts is None or self.counts is None or not facts.get("idle"):
-            return False
-        if facts.get("retrying") or any(
-            self.counts.chunks.get(task, 0) for task in ("crawling", "crawled", "building", "waiting")
-        ):
+    def _look_for_the_end(self, told: dict[str, Any]) -> None:
+        idle = told.get("idle")
+        if not idle or told.get("retrying") or not self._has_nothing():
+            self._quiet_since, self.is_over = None, False
+            return
+        if self._quiet_since is None or self._quiet_since < idle["since"]:
+            self._quiet_since = self.clock.now()
+        self.is_over = self._quiet_since < idle["looked"]
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the crawl is over unless something follows from what was fetched last."""
+        return self._quiet_since is not None
+
+    def _has_nothing(self) -> bool:
+        """Whether nothing waits in the control plane and nothing is under way."""
+        if self.counts is None or any(self.counts.chunks.get(task, 0) for task in _UNDER_WAY):
             return False
         return not self.waiting or self.waiting == self.left_behind().links
 
@@ -105,10 +122,6 @@ class CrawlProgress:
         """Links that are to be fetched now."""
         links = self.counts.links if self.counts else {}
         return links.get("pending", 0) + links.get("crawling", 0)
-
-    @property
-    def is_over(self) -> bool:
-        return self._quiet_since is not None and time.monotonic() - self._quiet_since > _QUIET
 
     def total(self, name: str) -> int:
         if name not in _SUMMED:

@@ -107,7 +107,7 @@ def crawl_summary(
         was_full=progress.was_full,
         seeds=problems,
         more_seeds=max(0, len(seeds) - _MOST_SEEDS),
-        has_no_page=not progress.total("pages") and without.issuperset((named or seeds)[:_MOST_SEEDS]),
+        has_no_page=bool(seeds) and not progress.total("pages") and without.issuperset((named or seeds)[:_MOST_SEEDS]),
         led_to={site.led_from: site.name for site in mgmt.sites() if site.led_from and not site.is_excluded},
     )
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from heapq import merge
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+import msgspec
+
 from weft.answers.objects import ChangeItem, moment
 from weft.answers.paging import Page, page
+from weft.answers.view import View
 from weft.linkindex.changes import (
     ALL_ROWS,
     BLOCK,
@@ -22,6 +26,7 @@ from weft.linkindex.changes import (
     read_target_block,
 )
 from weft.linkindex.updates import PAGE_MOVED, PAGE_NEW, PAGE_TITLE
+from weft.model.url import Uri
 from weft.store.api import Cell, Reader
 from weft.store.tables import Table
 
@@ -45,40 +50,89 @@ class HistoryRange(NamedTuple):
 
 def page_history(reader: Reader, target: bytes, wanted: HistoryRange) -> Page[ChangeItem]:
     row = b"u:" + target
-    return _history(reader, row, [row], lambda block: read_target_block(target, block), wanted)
+    return _history(reader, row, [row], BatchReader(partial(read_target_block, target)), wanted)
 
 
 def domain_history(reader: Reader, domain: bytes, wanted: HistoryRange) -> Page[ChangeItem]:
     row = b"d:" + domain
-    return _history(reader, row, [row], lambda block: read_block(block, wanted.since), wanted)
+    return _history(reader, row, [row], _recent_blocks(wanted), wanted)
 
 
-def whole_history(reader: Reader, wanted: HistoryRange) -> Page[ChangeItem]:
-    rows = list(reader.rows(Table.CHANGES, ALL_ROWS))
-    return _history(reader, ALL_ROWS, rows, lambda block: read_block(block, wanted.since), wanted)
+def whole_history(reader: Reader, wanted: HistoryRange, batches: BatchReader) -> Page[ChangeItem]:
+    """`batches` reads blocks of bases, and may have done so for other answers before."""
+    chosen = batches if wanted.since is None else _recent_blocks(wanted)
+    return _history(reader, ALL_ROWS, _all_rows(reader), chosen, wanted)
 
 
-class _Entry(NamedTuple):
+def _recent_blocks(wanted: HistoryRange) -> BatchReader:
+    return BatchReader(lambda block: read_block(block, wanted.since))
+
+
+def with_urls(view: View, items: Sequence[ChangeItem]) -> list[ChangeItem]:
+    """With the URLs to show for the pages; what a change does not name stays empty."""
+    named = (uri for item in items for uri in (item.source, item.target, item.moved_to) if uri)
+    uris = [Uri(uri) for uri in dict.fromkeys(named)]
+    urls: dict[str | None, str] = {None: "", "": ""}
+    urls.update(zip(uris, view.urls(uris, view.infos(uris)), strict=True))
+    return [
+        msgspec.structs.replace(
+            item, source_url=urls[item.source], target_url=urls[item.target], moved_to=urls[item.moved_to] or None
+        )
+        for item in items
+    ]
+
+
+class Entry(NamedTuple):
+    """A change and its place in the history: places of newer ones are smaller."""
+
     key: bytes
     change: RecordedChange
 
 
+class BatchReader:
+    """Reads what a batch changed, and keeps the last one: a large batch fills many answers."""
+
+    def __init__(self, read: Callable[[bytes], HistoryBlock]) -> None:
+        self._read = read
+        self._kept: tuple[bytes, HistoryBlock] | None = None
+
+    def block(self, batch: bytes, cells: Iterable[Cell]) -> HistoryBlock:
+        kept = self._kept
+        if kept is None or kept[0] != batch:
+            kept = self._kept = batch, join_blocks([self._read(cell.value) for cell in cells])
+        return kept[1]
+
+
+def entries_after(reader: Reader, key: bytes, batches: BatchReader) -> Iterator[Entry]:
+    """All changes that are newer than the one at `key`, the oldest first."""
+    everything = HistoryRange(None, None, 0, None)
+    for batch, cells in _batches(reader, _all_rows(reader), key[:-4], reverse=True):
+        if key == place(batch, 0):
+            continue  # all of it was seen: it need not be read
+        changes = batches.block(batch, cells).changes
+        yield from (entry for entry in _entries(batch, changes, key, everything, reverse=True) if entry.key != key)
+
+
+def _all_rows(reader: Reader) -> list[bytes]:
+    return list(reader.rows(Table.CHANGES, ALL_ROWS))
+
+
 def _history(
-    reader: Reader, name: bytes, rows: Iterable[bytes], read: Callable[[bytes], HistoryBlock], wanted: HistoryRange
+    reader: Reader, name: bytes, rows: Iterable[bytes], batches: BatchReader, wanted: HistoryRange
 ) -> Page[ChangeItem]:
     """Batch by batch, the newest first, and within a batch by time."""
     since = wanted.since
 
-    def scan(start: bytes | None, *, reverse: bool) -> Iterator[_Entry]:
+    def scan(start: bytes | None, *, reverse: bool) -> Iterator[Entry]:
         for batch, cells in _batches(reader, rows, start and start[:-4], reverse=reverse):
-            block = join_blocks([read(cell.value) for cell in cells])
+            block = batches.block(batch, cells)
             if since is None or block.recorded >= since:
                 yield from _entries(batch, block.changes, start, wanted, reverse=reverse)
             elif not reverse:
                 return
 
     found = page(f"changes {name!r} {wanted.kind}", scan, lambda entry: entry.key, wanted.limit, wanted.cursor)
-    return Page([_item(entry.change) for entry in found.items], found.next, found.prev)
+    return Page([change_item(entry.change) for entry in found.items], found.next, found.prev)
 
 
 def _batches(
@@ -94,20 +148,27 @@ def _batches(
     return groupby(merge(*scans, key=seq_of, reverse=reverse), key=seq_of)
 
 
+def place(batch: bytes, number: int) -> bytes:
+    """Where the change with this number in its batch, counted from the newest one, is in the history."""
+    return batch + number.to_bytes(4, "big")
+
+
 def _entries(
-    name: bytes, changes: list[RecordedChange], start: bytes | None, wanted: HistoryRange, *, reverse: bool
-) -> Iterator[_Entry]:
+    batch: bytes, changes: list[RecordedChange], start: bytes | None, wanted: HistoryRange, *, reverse: bool
+) -> Iterator[Entry]:
+    """The changes of a batch from `start` on, if that is a place in this batch."""
     steps = KINDS[wanted.kind] if wanted.kind else _ALL
-    numbers = range(len(changes) - 1, -1, -1) if reverse else range(len(changes))
-    for number in numbers:
-        key, change = name + number.to_bytes(4, "big"), changes[number]
-        is_beyond = start is None or (key <= start if reverse else key >= start)
-        is_young = wanted.since is None or change.at >= wanted.since
-        if is_beyond and is_young and change.step in steps:
-            yield _Entry(key, change)
+    first = 0 if not reverse else len(changes) - 1
+    if start is not None and start[:-4] == batch:
+        number = int.from_bytes(start[-4:], "big")
+        first = number if not reverse else min(number, first)
+    for number in range(first, -1, -1) if reverse else range(first, len(changes)):
+        change = changes[number]
+        if change.step in steps and (wanted.since is None or change.at >= wanted.since):
+            yield Entry(place(batch, number), change)
 
 
-def _item(change: RecordedChange) -> ChangeItem:
+def change_item(change: RecordedChange) -> ChangeItem:
     step, text = change.step, change.anchor.decode()
     is_link = step in LINK_CHANGES
     return ChangeItem(

@@ -14,14 +14,14 @@ from weft.urlserver.view.questions import NoUrlServer, ask_host
 from weft.urlserver.view.snapshot import HostView
 
 
-class HostNow(HostView, frozen=True, kw_only=True):
+class HostNow(HostView, frozen=True, kw_only=True, tag_field="told", tag="now"):
     server: str
     """Who answered."""
     words: list[str]
     """The same for people."""
 
 
-class HostSilent(msgspec.Struct, frozen=True):
+class HostSilent(msgspec.Struct, frozen=True, tag_field="told", tag="nothing"):
     """Nobody can tell."""
 
     host: str

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar
 
 import msgspec
 
-from weft.answers.history import KINDS, HistoryRange, domain_history, page_history, whole_history
+from weft.answers.anchors import AnchorListing, anchor_items, first_anchors
+from weft.answers.changes_after import ChangesAfter, changes_after
+from weft.answers.domain_overview import DomainAnswer, domain_overview, no_pages
+from weft.answers.history import (
+    KINDS,
+    BatchReader,
+    HistoryRange,
+    domain_history,
+    page_history,
+    whole_history,
+    with_urls,
+)
 from weft.answers.near import fold as folded_items
-from weft.answers.near import near_items
 from weft.answers.objects import (
     Baseline,
     ChangeItem,
@@ -20,22 +30,23 @@ from weft.answers.objects import (
     PageAnswer,
     PageListing,
     TopItem,
+    TotalsAnswer,
     moment,
-    moment_or_none,
 )
-from weft.answers.page_facts import PageFacts, facts_of, unloaded_url
-from weft.answers.page_state import NO_FACTS
+from weft.answers.page_answer import page_answer
+from weft.answers.page_text import PageText, page_text
 from weft.answers.paging import Page
 from weft.answers.paging import page as paged
+from weft.answers.reference_history import HistorySeries, reference_history
 from weft.answers.references import inlinks, outlinks
 from weft.answers.view import View
 from weft.dispatcher.link_records import LinkRecord, decode_record, link_column
 from weft.errors import NotKnown, UsageError
 from weft.linkindex import keys
-from weft.linkindex.changes import baseline
-from weft.linkindex.records import UNKNOWN_URI, DomainInfo, PageAddress, UriInfo, Version, decode_address, read_facts
+from weft.linkindex.changes import baseline, read_block
+from weft.linkindex.records import UNKNOWN_URI, DomainInfo, UriInfo
 from weft.model.domain import Domain, plain_domain, reversed_domain
-from weft.model.url import PageUrl, Uri, UrlRules
+from weft.model.url import PageUrl, Uri, UrlRules, domain_of
 from weft.store.api import Cell, Column, Reader
 from weft.store.encoding import split_descending
 from weft.store.tables import Table
@@ -51,6 +62,7 @@ class Index:
 
     def __init__(self, reader: Reader, rules: UrlRules) -> None:
         self._view, self._rules = View(reader), rules
+        self._batches = BatchReader(read_block)
 
     def refresh(self) -> None:
         self._view.reader.refresh()
@@ -58,11 +70,27 @@ class Index:
     def close(self) -> None:
         self._view.reader.close()
 
+    @property
+    def seq(self) -> int:
+        """Number of the last change that answers see."""
+        return self._view.seq
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def totals(self) -> TotalsAnswer:
+        """How much the index knows."""
+        found = self._view.totals()
+        return TotalsAnswer(
+            seq=self._view.seq,
+            pages=found.pages,
+            domains=found.domains,
+            references=found.references,
+            counting=self._view.counting,
+        )
 
     def top(
         self, domain: str | None = None, *, limit: int = 20, cursor: str | None = None, fold: bool = False
@@ -87,7 +115,7 @@ class Index:
         row = b"d:" + reversed_domain(domain).encode()
         pages = self._view.value(Table.QUERY, Column(row, keys.DOMAIN, keys.PAGECOUNT))
         if pages is None:
-            raise NotKnown(f"no pages of {domain} are known; `weft domains` lists the known domains")
+            raise no_pages(domain)
         scan = self._view.row_scan(Table.QUERY, row, keys.RANK)
         found = paged(f"top {domain}", scan, lambda cell: cell.qualifier, _bounded(limit), cursor)
         items = self._top_items([split_descending(cell.qualifier) for cell in found.items])
@@ -103,10 +131,7 @@ class Index:
 
     def links(self, url: str, *, out: bool = False, limit: int = 20, cursor: str | None = None) -> PageListing:
         """The pages that reference this one, with what words and since when; or (`out`) those that it references."""
-        page = self._rules.identify_typed(url)
-        info = self._view.info(page)
-        if not (info.references or info.docs or self._link_record(page)):
-            raise _not_known(page)
+        page, info = self._known(url)
         if out and not info.docs:
             raise NotKnown(f"{page.url} was never loaded, so its links are not known")
         if out:
@@ -118,65 +143,59 @@ class Index:
             PageListing, found, found.items, total, uri=page.uri, url=shown, references=info.references
         )
 
+    def anchors(self, url: str, *, limit: int = 20) -> AnchorListing:
+        """With what words a page is referenced, the most frequent first."""
+        page, info = self._known(url)
+        anchors, is_complete = first_anchors(self._view, page.uri)
+        items = anchor_items(anchors)
+        return AnchorListing(
+            seq=self._view.seq,
+            uri=page.uri,
+            url=self._view.urls([page.uri], [info])[0],
+            references=info.references,
+            items=items[: _bounded(limit)],
+            distinct=len(items),
+            looked_at=len(anchors),
+            complete=is_complete,
+            counting=self._view.counting,
+        )
+
+    def reference_history(self, url: str, *, points: int = 60) -> HistorySeries:
+        """How many references a page had over time, as at most so many points."""
+        if points < 2:
+            raise UsageError(f"points {points} is out of range; expected 2 or more")
+        page, info = self._known(url)
+        shown = self._view.urls([page.uri], [info])[0]
+        return reference_history(self._view, page, info.references, shown, points)
+
+    def _known(self, url: str) -> tuple[PageUrl, UriInfo]:
+        """A page that is referenced, loaded, or known to a crawl; raises NotKnown."""
+        page = self._rules.identify_typed(url)
+        info = self._view.info(page)
+        if not (info.references or info.docs or self._link_record(page)):
+            raise _not_known(page)
+        return page, info
+
     def page(self, url: str) -> PageAnswer:
         """All that is known of a page, crawled or not."""
         page = self._rules.identify_typed(url)
-        info = self._view.info(page)
-        link = self._link_record(page)
-        cur, version, gone = (
-            self._view.value(Table.FLUO, keys.page_column(page.uri.encode(), name))
-            for name in (keys.CUR, keys.VERSION, keys.GONE)
-        )
-        if not (info.references or info.docs or gone or link):
+        answer = page_answer(self._view, page, self._link_record(page))
+        if answer is None:
             raise _not_known(page)
-        doc = self._view.value(Table.DOCS, keys.doc_column(page.uri.encode()))
-        facts = facts_of(
-            link, read_facts(doc) if doc else NO_FACTS, is_loaded=bool(info.docs), is_deleted=gone is not None
-        )
-        return self._page_answer(page, info, link, facts, decode_address(cur) if cur else None, version or gone)
+        return answer
 
-    def _page_answer(
-        self,
-        page: PageUrl,
-        info: UriInfo,
-        link: LinkRecord | None,
-        facts: PageFacts,
-        record: PageAddress | None,
-        seen: bytes | None,
-    ) -> PageAnswer:
-        return PageAnswer(
-            seq=self._view.seq,
-            uri=page.uri,
-            url=record.url if record else unloaded_url(page.uri, info, link),
-            domain=page.domain,
-            references=info.references,
-            score=info.references + info.docs,
-            crawled=bool(info.docs),
-            state=facts.state,
-            reason=facts.reason,
-            fetched=moment(Version.decode(seen).fetched) if seen else None,
-            next_due=moment_or_none(facts.next_due),
-            status=facts.status,
-            type=facts.type,
-            bytes=facts.bytes,
-            depth=facts.depth,
-            redirect=facts.redirect,
-            canonical=facts.canonical,
-            robots=facts.robots,
-            title=record.title if record else None,
-            h1=facts.h1,
-            outlinkcount=record.outlinkcount if record else None,
-            left_out=record.left_out if record else 0,
-            failing_since=moment_or_none(facts.failing_since),
-            failures=facts.failures,
-            counting=self._view.counting,
-            near=near_items(self._view, page.uri) if info.docs else [],
-        )
+    def text(self, url: str) -> PageText:
+        """What a loaded page says: title, description, headings and text, as they are searched."""
+        return page_text(self._view, self._rules.identify_typed(url))
 
     def _link_record(self, page: PageUrl) -> LinkRecord | None:
         domain = reversed_domain(page.domain).encode()
         value = self._view.value(Table.LINKS, link_column(domain, page.uri.encode()))
         return decode_record(value) if value else None
+
+    def domain(self, name: str, *, limit: int = 10) -> DomainAnswer:
+        """One domain at a glance, with up to `limit` domains that reference it, and as many that it references."""
+        return domain_overview(self._view, self._domain(name), _bounded(limit))
 
     def domains(self, by: str = "pages", *, limit: int = 20, cursor: str | None = None) -> Listing:
         """The domains, by the number of their known pages or by references to them."""
@@ -202,34 +221,32 @@ class Index:
         if kind is not None and kind not in KINDS:
             raise UsageError(f"there are no changes of {kind!r}; expected {' or '.join(KINDS)}")
         wanted = HistoryRange(since, kind, _bounded(limit), cursor)
-        if of is not None and ("/" in of or "?" in of):
+        if of is not None and _is_url(of):
             found = self._changes_of_page(of, wanted)
         elif of is not None:
             found = self._changes_of_domain(self._domain(of), wanted)
         else:
-            found = whole_history(self._view.reader, wanted)
+            found = whole_history(self._view.reader, wanted, self._batches)
         began = baseline(self._view.reader)
-        items = self._with_urls(found.items)
+        items = with_urls(self._view, found.items)
         return self._listing(
             *(ChangeListing, found, items, None),
             baseline=began and Baseline(moment(began.at), began.references, began.pages),
         )
 
-    def _with_urls(self, items: Sequence[ChangeItem]) -> list[ChangeItem]:
-        """With the URLs to show for the pages; what a change does not name stays empty."""
-        named = (uri for item in items for uri in (item.source, item.target, item.moved_to) if uri)
-        uris = [Uri(uri) for uri in dict.fromkeys(named)]
-        urls: dict[str | None, str] = {None: "", "": ""}
-        urls.update(zip(uris, self._view.urls(uris, self._view.infos(uris)), strict=True))
-        return [
-            msgspec.structs.replace(
-                item,
-                source_url=urls[item.source],
-                target_url=urls[item.target],
-                moved_to=urls[item.moved_to] or None,
-            )
-            for item in items
-        ]
+    def changes_after(self, mark: str | None, *, limit: int = 100) -> ChangesAfter:
+        """What changed after `mark`, oldest first, for those who follow the index; None: from now on.
+
+        Pass on the `mark` of each answer. Whoever does so gets every change once, however many come meanwhile.
+        """
+        return changes_after(self._view, self._batches, mark, _bounded(limit))
+
+    def is_change_of(self, of: str) -> Callable[[ChangeItem], bool]:
+        """Tells whether a change is one of those that `changes` lists for a URL, or for a bare name of a domain."""
+        page = self._rules.identify_typed(of)
+        if _is_url(of):
+            return lambda item: item.target == page.uri
+        return lambda item: domain_of(Uri(item.target)) == page.domain
 
     def _changes_of_page(self, of: str, wanted: HistoryRange) -> Page[ChangeItem]:
         page = self._rules.identify_typed(of)
@@ -262,6 +279,11 @@ class Index:
     def _domain(self, text: str) -> Domain:
         """The registrable domain that a person means by a name."""
         return self._rules.identify_typed(text).domain
+
+
+def _is_url(of: str) -> bool:
+    """Of a page; a bare name means a domain."""
+    return "/" in of or "?" in of
 
 
 def _bounded(limit: int) -> int:

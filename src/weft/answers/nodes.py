@@ -14,8 +14,10 @@ WHAT: Final = {
     NodeType.SPIDER: "spider",
     NodeType.INDEX_BUILDER: "index",
     NodeType.INDEX_SERVER: "indexserver",
+    NodeType.WEB_APP: "web",
 }
 """The role that runs as a node of this type."""
+WEB: Final = WHAT[NodeType.WEB_APP]
 
 
 def living_nodes(nodes: Iterable[Node], show_dead: float) -> list[Node]:
@@ -29,6 +31,11 @@ def living_nodes(nodes: Iterable[Node], show_dead: float) -> list[Node]:
 def is_up(node: Node) -> bool:
     """Whether it runs, as far as the control plane knows."""
     return node.state is not NodeState.OFFLINE and node.health is not Health.FAILURE
+
+
+def is_crawling(node: Node) -> bool:
+    """Whether it runs and is one of those that crawl, index and search: a web app only shows what they do."""
+    return is_up(node) and node.type is not NodeType.WEB_APP
 
 
 def index_node(nodes: Iterable[Node]) -> Node | None:
@@ -60,6 +67,9 @@ def _figure_warnings(node: Node) -> Iterator[str]:
     closed = node.figures.get("closed")
     for reason in closed if isinstance(closed, list) else []:
         yield f"{_named(node)} fetches nothing because {reason}"
+    problem = node.figures.get("problem")
+    if problem and isinstance(problem, str):
+        yield f"{_named(node)} makes nothing new searchable: {problem}"
 
 
 def _table(node: Node, name: str) -> list[tuple[str, object]]:

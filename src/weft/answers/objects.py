@@ -10,6 +10,17 @@ import msgspec
 from weft.model.page_state import PageState
 
 
+class TotalsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """How much the index knows."""
+
+    seq: int
+    pages: int
+    """Loaded, or referenced by a loaded page."""
+    domains: int
+    references: int
+    counting: str
+
+
 class TopItem(msgspec.Struct, frozen=True):
     uri: str
     url: str

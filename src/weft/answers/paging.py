@@ -69,3 +69,13 @@ def _decode(cursor: str, mark: bytes) -> tuple[bytes, bool]:
             f"{cursor!r} is not a cursor of this listing; use the `next` or `prev` of an earlier page of it"
         )
     return data[5:], data[:1] == b"<"
+
+
+def cursor_of(name: str, key: bytes) -> str:
+    """Leads on to this key in the listing of this name, which goes one way only."""
+    return _encode(b">" + crc32(name.encode()).to_bytes(4, "big") + key)
+
+
+def key_of_cursor(name: str, cursor: str) -> bytes:
+    """What `cursor_of` was given; raises UsageError for a cursor of another listing."""
+    return _decode(cursor, crc32(name.encode()).to_bytes(4, "big"))[0]

@@ -5,18 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from weft.answers.disk import look_at_disk
-from weft.answers.nodes import WHAT, index_node, is_up, living_nodes, warnings
+from weft.answers.nodes import WEB, WHAT, index_node, is_up, living_nodes, warnings
+from weft.answers.search_servers import SearchServer, search_servers
 from weft.config import Settings
 from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import ClockJump, Node, NodeType
 from weft.roles.mgmt_upkeep import STATUS as UPKEEP
 from weft.roles.status_file import last_status, read_status
 from weft.roles.this_node import machine_name
+
+_WITHOUT_FILE: Final = (NodeType.SPIDER, NodeType.INDEX_SERVER, NodeType.WEB_APP)
+"""There may be several of them in a home."""
 
 
 class Freshness(msgspec.Struct, frozen=True):
@@ -77,8 +81,15 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     disk: DiskRoom
     index: IndexFigures
     mgmt: MgmtCare
+    search: list[SearchServer]
+    """The index servers that run."""
     warnings: list[str]
     """What somebody should look at, on any machine."""
+
+    @property
+    def is_crawling(self) -> bool:
+        """Whether anything but web apps runs."""
+        return any(role != WEB for role in self.running)
 
 
 def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
@@ -101,18 +112,23 @@ def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
         told=index.get("at"),
         disk=DiskRoom(disk.free, disk.least, disk.is_low),
         index=msgspec.convert({name: index.get(name) for name in IndexFigures.__struct_fields__}, IndexFigures),
-        mgmt=msgspec.convert(last_status(home, UPKEEP) or {}, MgmtCare),
+        mgmt=mgmt_care(home),
+        search=search_servers(nodes, home),
         warnings=list(warnings(nodes)),
     )
 
 
+def mgmt_care(home: Path) -> MgmtCare:
+    return msgspec.convert(last_status(home, UPKEEP) or {}, MgmtCare)
+
+
 def _running(home: Path, nodes: Sequence[Node], machine: str) -> list[str]:
-    """Roles of this home write files, which tell at once that they are gone; spiders and other machines do not."""
+    """The index and the URL server of this home write files, which tell at once that they are gone; others do not."""
     here = {role for role in ("index", "urlserver") if read_status(home, role)}
     told = {
         WHAT[node.type]
         for node in nodes
-        if is_up(node) and (node.machine != machine or node.type is NodeType.SPIDER) and node.type in WHAT
+        if is_up(node) and (node.machine != machine or node.type in _WITHOUT_FILE) and node.type in WHAT
     }
     return [role for role in WHAT.values() if role in here | told]
 

@@ -16,7 +16,7 @@ from weft.config import Settings
 from weft.config.settings import product_token
 from weft.dispatcher.budgets import Budgets
 from weft.dispatcher.domain_limit import domain_limit_refusal
-from weft.dispatcher.link_records import LinkRecord, decode_record, link_column
+from weft.dispatcher.link_records import LinkPhase, LinkRecord, decode_record, link_column
 from weft.dispatcher.scope import Scope
 from weft.mgmt.api import OperatorCalls
 from weft.mgmt.values import LinkFacts
@@ -47,7 +47,13 @@ class LinkHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     depth: int
     discovered: str = ""
     fetched: str = ""
+    """When its last fetch ended; `status`, `error` and `failures` say how."""
+    decided: str = ""
+    """When the last fetch ended that decided what the index holds of it; later ones failed, or found it unchanged."""
     due: str = ""
+    """Empty though it is due: at once."""
+    due_because: str = ""
+    """Why then, as a clause."""
     changed: str = ""
     source: str = ""
     """The page that it was found on: its uri, and its URL."""
@@ -158,7 +164,9 @@ def _history(record: LinkRecord, url_of_uri: Callable[[str], str]) -> LinkHistor
         depth=record.depth,
         discovered=told(record.discovered),
         fetched=told(record.fetched),
+        decided=told(record.decided),
         due=told(record.due),
+        due_because=_due_because(record),
         changed=told(record.changed),
         source=record.source,
         source_url=url_of_uri(record.source),
@@ -169,6 +177,18 @@ def _history(record: LinkRecord, url_of_uri: Callable[[str], str]) -> LinkHistor
         canonical=record.canonical,
         canonical_url=url_of_uri(record.canonical),
     )
+
+
+def _due_because(record: LinkRecord) -> str:
+    if record.phase is not LinkPhase.DUE:
+        return ""
+    if record.is_wanted_at_once:
+        return "wanted at once"
+    if record.failures:
+        return "another try after a failure"
+    if record.announced:
+        return "a sitemap says that it changed"
+    return "by how often it changes, or as its site says" if record.interval else ""
 
 
 def _chain(reader: Reader, page: PageUrl, record: LinkRecord | None) -> list[Hop]:

@@ -42,6 +42,8 @@ class ArchiveWriter:
         self._file: WarcFile | None = None
         self._serial = 0
         self._earlier: dict[str, EarlierRecord] = {}
+        self.stored_bytes = 0
+        """Of all records that are safe, as they lie in the files."""
         self._tag = f"{os.getpid()}-{secrets.token_hex(3)}"
 
     def render(self, exchange: Exchange) -> RenderedRecords:
@@ -62,9 +64,10 @@ class ArchiveWriter:
         except OSError as error:
             self._give_up()
             raise archive_directory.unwritable(self.path, error) from error
-        for rendered, position in stored:
+        for rendered, position, size in stored:
             self._remember(rendered, position)
-        return [position for _, position in stored]
+            self.stored_bytes += size
+        return [position for _, position, _ in stored]
 
     def close(self) -> None:
         """Finish the current file; raises ArchiveUnwritable, and then the next start finishes it."""
@@ -77,14 +80,14 @@ class ArchiveWriter:
             raise archive_directory.unwritable(self.path, error) from error
         self._file = None
 
-    def _append(self, one: RenderedRecords | Exchange) -> tuple[RenderedRecords, RecordPosition]:
+    def _append(self, one: RenderedRecords | Exchange) -> tuple[RenderedRecords, RecordPosition, int]:
         rendered = self.render(one) if isinstance(one, Exchange) else one
         file = self._current()
         positions = [file.append(member) for member in rendered.members]
         position = positions[rendered.main]
         if rendered.capture.is_listed:
             file.add_line(cdxj.line(rendered.capture, position))
-        return rendered, position
+        return rendered, position, sum(each.length for each in positions)
 
     def _written_out(self) -> None:
         if self._file is not None:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from weft.cli.control import control_plane
-from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.output import say, say_json
 from weft.cli.tables import amount
-from weft.errors import UsageError
+from weft.errors import UsageError, WeftError
 
 if TYPE_CHECKING:
-    from weft.actions.seeds import SeedAdder
+    from weft.actions.add_urls import AddedUrls
     from weft.mgmt.api import OperatorCalls
-
-_LISTED = 20
-"""Refusals that are printed; the others are counted."""
 
 scope_option = click.option(
     "--scope",
@@ -63,8 +60,7 @@ def add(
         say(f"Created {invocation.home.path}", err=True)
     with control_plane(invocation) as mgmt:
         require_identity(mgmt, invocation.load().settings)
-        added = seed_adder(invocation, mgmt, scope, is_local=is_local)
-        add_seeds(added, given)
+        added = add_given(invocation, mgmt, given, scope, is_local=is_local)
     if as_json:
         say_json(json.dumps({"new": added.new, "known": added.known, "refused": added.refused}))
     else:
@@ -72,13 +68,41 @@ def add(
     context.exit(2 if added.refused and not (added.new or added.known) else 0)
 
 
-def seed_adder(invocation: Invocation, mgmt: OperatorCalls, scope: str | None, *, is_local: bool) -> SeedAdder:
-    from weft.actions.local_seeds import LocalSeeds
-    from weft.actions.seeds import SeedAdder
+def add_given(
+    invocation: Invocation,
+    mgmt: OperatorCalls,
+    given: Iterable[tuple[str, str]],
+    scope: str | None,
+    settings: Mapping[str, object] | None = None,
+    *,
+    is_local: bool,
+) -> AddedUrls:
+    """Add (position in the input, text) pairs, and print the first ones that are refused."""
+    from weft.actions.add_urls import add_urls
 
-    settings = invocation.load().settings
-    local = LocalSeeds(settings.urlserver, _ask_about_local, is_meant=is_local)
-    return SeedAdder(mgmt, rules_of(settings), scope, local)
+    where = ""
+
+    def texts() -> Iterator[str]:
+        nonlocal where
+        for where, text in given:  # noqa: B007 - of the URL that is being added, for `tell`
+            yield text
+
+    def tell(refused: WeftError) -> None:
+        say(f"weft: {where}{refused}", err=True)
+
+    added = add_urls(
+        mgmt,
+        invocation.load().settings,
+        texts(),
+        scope,
+        settings,
+        is_local=is_local,
+        is_permitted=_ask_about_local,
+        tell=tell,
+    )
+    if more := added.refused - len(added.refusals):
+        say(f"weft: {more} more refused", err=True)
+    return added
 
 
 def _ask_about_local(web_host: str, where: str) -> bool:
@@ -87,17 +111,6 @@ def _ask_about_local(web_host: str, where: str) -> bool:
         return False
     say(f"{web_host} is on this machine or in a private network: {where}.", err=True)
     return click.confirm("Crawl it?", err=True)
-
-
-def add_seeds(adder: SeedAdder, given: Iterable[tuple[str, str]]) -> None:
-    """Add (position in the input, text) pairs, and print the first ones that are refused."""
-    for where, text in given:
-        refused = adder.add(text)
-        if refused is not None and adder.refused <= _LISTED:
-            say(f"weft: {where}{refused}", err=True)
-    adder.finish()
-    if adder.refused > _LISTED:
-        say(f"weft: {adder.refused - _LISTED} more refused", err=True)
 
 
 def _given(urls: tuple[str, ...], file: Path | None) -> Iterator[tuple[str, str]]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-
 import click
+import msgspec
 
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.output import say_json, say_table
@@ -20,16 +18,10 @@ def run(invocation: Invocation, as_json: bool) -> None:
 
     loaded = invocation.load()
     if as_json:
-        items = [
-            {"key": row.name, "value": _plain(shown(row.key, row.value)), "origin": row.origin} for row in rows(loaded)
-        ]
-        say_json(json.dumps({"home": str(invocation.home.path), "count": len(items), "items": items}))
+        from weft.answers.settings_listing import setting_items
+
+        items = setting_items(loaded)
+        say_json(msgspec.json.encode({"home": str(invocation.home.path), "count": len(items), "items": items}))
         return
     lines = [(row.name, row.origin, toml_text(shown(row.key, row.value))) for row in rows(loaded)]
     say_table(("key", "from", "value"), lines, is_cut=False)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, tuple):
-        return list(value)
-    return dict(value) if isinstance(value, Mapping) else value

@@ -6,11 +6,12 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.add import add_seeds, local_option, scope_option, seed_adder
+from weft.cli.add import add_given, local_option, scope_option
 from weft.cli.control import control_plane
 from weft.cli.crawl_facts import Goal
 from weft.cli.invocation import Invocation, command, rules_of
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from weft.answers.crawl_progress import CrawlProgress
     from weft.answers.crawl_summary import CrawlSummary
     from weft.cli.dashboard import CrawlView
+    from weft.cli.web_address import WebAddress
+    from weft.model.site import Site
     from weft.model.url import UrlRules
     from weft.process_lock import ProcessLock
-    from weft.supervisor.role_process import RoleCommand
+    from weft.supervisor.reserved_ports import ReservedPorts
 
 _LOOK_EVERY = 0.5
 
@@ -38,6 +41,20 @@ def _take_user_agent(context: click.Context, _: click.Parameter, value: str | No
     if not USER_AGENT.holds(value):
         raise UsageError(f"--user-agent: expected {USER_AGENT.words('')}, found {quoted(value)}")
     context.ensure_object(Invocation).sets.append(f"spider.user_agent={quoted(value)}")
+
+
+def _take_no_web(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        context.ensure_object(Invocation).sets.append("web.serve=false")
+
+
+web_option = click.option(
+    "--no-web",
+    is_flag=True,
+    callback=_take_no_web,
+    expose_value=False,
+    help="Do not serve the web app in this run (web.serve).",
+)
 
 
 @command("crawl")
@@ -61,6 +78,7 @@ def _take_user_agent(context: click.Context, _: click.Parameter, value: str | No
     help="Recrawl pages that were fetched more than S seconds ago.",
 )
 @click.option("--spiders", type=click.IntRange(1, 64), default=1, help="Number of fetching processes.")
+@web_option
 @click.option("--json", "as_json", is_flag=True, help="Print progress and summary as one JSON object per line.")
 @click.pass_context
 def crawl(
@@ -83,33 +101,33 @@ def crawl(
     these URLs and hold until they are changed: a later value replaces an earlier one, and `weft sites` lists them.
     A PATTERN is a regular expression that is searched for in the URL.
     """
-    from weft.config import as_variables
     from weft.supervisor.reserved_ports import ReservedPorts
-    from weft.supervisor.role_commands import role_commands
+    from weft.supervisor.role_commands import BESIDE_SPIDERS
 
     invocation = context.ensure_object(Invocation)
     is_local = bool(flags.pop("is_local"))
     settings = _checked_flags(urls, scope, flags)
-    with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
+    with _claimed_home(invocation) as lock, ReservedPorts(spiders + BESIDE_SPIDERS) as ports:
         _prepare(invocation, urls, scope, settings, is_local=is_local)
-        roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers, again)
-        summary = _run(invocation, lock, roles, ports.numbers, Goal(pages, seconds), urls, as_json=as_json)
+        summary = _run(invocation, lock, ports, Goal(pages, seconds), urls, again=again, as_json=as_json)
     context.exit(130 if summary.reason == "interrupted" else 0 if summary.is_complete else 1)
 
 
 @command("up")
 @click.option("--spiders", type=click.IntRange(1, 64), default=1, help="Number of fetching processes.")
+@web_option
 @click.pass_obj
 def up(invocation: Invocation, spiders: int) -> None:
-    """Crawl continuously and refetch pages when they are due, until Ctrl-C."""
-    from weft.config import as_variables
-    from weft.supervisor.reserved_ports import ReservedPorts
-    from weft.supervisor.role_commands import role_commands
+    """Crawl continuously and refetch pages when they are due, until Ctrl-C.
 
-    with _claimed_home(invocation) as lock, ReservedPorts(spiders + 1) as ports:
-        _prepare(invocation)
-        roles = role_commands(invocation.home.path.resolve(), as_variables(invocation.sets), ports.numbers)
-        _run(invocation, lock, roles, ports.numbers, Goal(is_endless=True))
+    Serves the web app, and prints a link that logs in one browser, so that it may add sites and steer the crawl.
+    """
+    from weft.supervisor.reserved_ports import ReservedPorts
+    from weft.supervisor.role_commands import BESIDE_SPIDERS
+
+    with _claimed_home(invocation) as lock, ReservedPorts(spiders + BESIDE_SPIDERS) as ports:
+        _prepare(invocation, may_wait=True)
+        _run(invocation, lock, ports, Goal(is_endless=True))
 
 
 @contextmanager
@@ -146,14 +164,13 @@ def _warn_of_secrets(invocation: Invocation) -> None:
 
 def _checked_flags(urls: tuple[str, ...], scope: str | None, flags: dict[str, Any]) -> dict[str, object]:
     """The settings that flags ask for. Raises UsageError before anything is made."""
+    from weft.actions.add_urls import check_addition
+
     settings = settings_of(flags)
     if settings and not urls:
         names = ", ".join(map(flag_of, settings))
         raise UsageError(f"{names}: expected a URL too, because it is a setting of a site; or use `weft sites NAME`")
-    if scope == "path" and "include" in settings:
-        raise UsageError("--scope path sets the patterns to include; leave out --include or --scope path")
-    if scope == "any" and "headers" in settings:
-        raise UsageError("--header with --scope any would be sent to every site; use --scope hosts or domains")
+    check_addition(scope, settings)
     if secrets := secret_headers(settings):
         say(
             f"weft: other users of this machine can read --header {', '.join(secrets)} on the command line; "
@@ -170,56 +187,66 @@ def _prepare(
     settings: dict[str, object] | None = None,
     *,
     is_local: bool = False,
+    may_wait: bool = False,
 ) -> None:
+    """Add what the user gave. With `may_wait`, there may be nothing to crawl yet."""
     from weft.actions.settings_warnings import settings_warnings
-    from weft.actions.sites import change_sites, unbound_sites
     from weft.roles.identity import require_identity
 
     with control_plane(invocation) as mgmt:
         require_identity(mgmt, invocation.load().settings)
-        seeds = seed_adder(invocation, mgmt, scope, is_local=is_local)
-        add_seeds(seeds, (("", url) for url in urls))
-        if seeds.refused and seeds.refused == len(urls):
+        added = add_given(invocation, mgmt, (("", url) for url in urls), scope, settings, is_local=is_local)
+        if added.refused and added.refused == len(urls):
             raise UsageError("none of the URLs can be crawled")
-        if scope not in (None, "path"):
-            unbound_sites(mgmt, seeds.hosts)
-        if settings:
-            change_sites(mgmt, seeds.named, settings)
         sites = mgmt.sites()
-        if not sites:
-            raise UsageError("nothing to crawl: this home has no seeds yet; add some with `weft add URL`")
-        if all(site.is_excluded for site in sites):
-            raise UsageError("nothing to crawl: every site of this home is excluded; see `weft sites`")
+        if nothing := _nothing_to_crawl(sites):
+            if not may_wait:
+                raise UsageError(f"nothing to crawl: {nothing}")
+            say(f"weft: nothing to crawl yet: {nothing}", err=True)
         say_lines((f"weft: {sentence}" for sentence in settings_warnings(invocation.load().settings, sites)), err=True)
+
+
+def _nothing_to_crawl(sites: Sequence[Site]) -> str:
+    """Why; empty if there is something."""
+    if not sites:
+        return "this home has no seeds yet; add some with `weft add URL`"
+    return "every site of this home is excluded; see `weft sites`" if all(site.is_excluded for site in sites) else ""
 
 
 def _run(
     invocation: Invocation,
     lock: ProcessLock,
-    roles: list[RoleCommand],
-    ports: Sequence[int],
+    ports: ReservedPorts,
     goal: Goal,
     urls: tuple[str, ...] = (),
     *,
+    again: float | None = None,
     as_json: bool = False,
 ) -> CrawlSummary:
     from weft.answers.crawl_progress import CrawlProgress
     from weft.answers.crawl_summary import crawl_summary
+    from weft.answers.search_servers import search_progress
     from weft.cli.crawl_json import say_summary
     from weft.cli.crawl_summary import summary_lines
     from weft.cli.dashboard import view_for
     from weft.cli.run_index import index_address
+    from weft.cli.web_address import WebAddress
+    from weft.config import as_variables
     from weft.roles.run_token import run_token
+    from weft.supervisor.role_commands import role_commands
     from weft.supervisor.supervisor import Supervisor
 
     home, settings = invocation.home.path.resolve(), invocation.load().settings
+    web = WebAddress.reserved(invocation, ports)
+    roles = role_commands(home, as_variables(invocation.sets), ports.numbers, again=again, web=web.listen)
     with control_plane(invocation) as mgmt:
         archive, patience = home / settings.spider.warc_dir, settings.dispatcher.retry_patience
-        own = frozenset({index_address(settings, home), *(f"127.0.0.1:{port}" for port in ports)})
+        own = frozenset({index_address(settings, home), *(f"127.0.0.1:{port}" for port in ports.numbers), web.node})
         progress = CrawlProgress(mgmt, home, archive, settings.spider.min_free, own, patience)
         view = view_for(sys.stdout, progress, goal, as_json=as_json)
-        supervisor = Supervisor(roles, home / "logs", view.say, lock, lambda: progress.was_full)
-        watch = _Watch(progress, view, goal)
+        completing = {"indexserver": partial(search_progress, home)}
+        supervisor = Supervisor(roles, home / "logs", view.say, lock, lambda: progress.was_full, completing)
+        watch = _Watch(progress, view, goal, web)
         with run_token(home), view:
             reason = supervisor.run(watch.is_over, watch.show)
         progress.look()
@@ -246,17 +273,25 @@ def _urls_of(rules: UrlRules, typed: tuple[str, ...]) -> list[str]:
 class _Watch:
     """Looks now and then, not at every turn of the supervisor."""
 
-    def __init__(self, progress: CrawlProgress, view: CrawlView, goal: Goal) -> None:
-        self._progress, self._view, self._goal = progress, view, goal
+    def __init__(self, progress: CrawlProgress, view: CrawlView, goal: Goal, web: WebAddress) -> None:
+        self._progress, self._view, self._goal, self._web = progress, view, goal, web
         self._looked, self._was_low = 0.0, False
 
     def show(self) -> None:
         now = time.monotonic()
-        if now - self._looked >= _LOOK_EVERY:
+        if now - self._looked >= _LOOK_EVERY or self._may_be_over:
             self._looked = now
             self._progress.look()
             self._tell_of_disk()
+            if self._web.has_begun():
+                for line in self._web.lines(is_endless=self._goal.is_endless):
+                    self._view.announce(line)
             self._view.show()
+
+    @property
+    def _may_be_over(self) -> bool:
+        """Whoever waits for the end should not wait for the next look, too."""
+        return self._progress.is_quiet and not self._goal.is_endless
 
     def _tell_of_disk(self) -> None:
         disk = self._progress.disk

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from weft.answers.link_outcomes import by_outcome, failures_of, refusals_of
 from weft.cli.tables import amount
+from weft.model.wait_reason import wait_sentence
 
 if TYPE_CHECKING:
     from weft.answers.crawl_progress import CrawlProgress
@@ -111,7 +112,9 @@ def _waits(progress: CrawlProgress) -> list[Fact]:
 
 
 def resting_sentence(host: RestingHost) -> str:
-    return f"{host.web_host} rests for {duration(host.wait / 1000)}, with {amount(host.pending, 'link')} waiting"
+    why = wait_sentence(host.reason, duration)
+    links = f"with {amount(host.pending, 'link')} waiting"
+    return f"{host.web_host} rests for {duration(host.wait / 1000)}, {links}{f', because {why}' if why else ''}"
 
 
 def counted(numbers: Mapping[str, int]) -> str:

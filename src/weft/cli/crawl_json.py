@@ -31,6 +31,9 @@ class JsonView:
     def say(self, sentence: str) -> None:
         _say_event("message", {"text": sentence})
 
+    def announce(self, words: str) -> None:
+        self.say(words)
+
     def show(self) -> None:
         if time.monotonic() - self._shown >= _LINE_EVERY:
             self._shown = time.monotonic()

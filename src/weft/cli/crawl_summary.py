@@ -47,7 +47,7 @@ def summary_lines(summary: CrawlSummary, home_flag: Path | None) -> list[str]:
         lines.append("None of the seeds gave a page.")
     option = f" --home {shlex.quote(str(home_flag))}" if home_flag else ""
     if summary.pages or not summary.has_no_page:
-        lines.append(f"Next: `weft top{option}` shows the most linked pages.")
+        lines.append(f"Next: `weft search WORDS{option}` finds pages, `weft top{option}` shows the most linked ones.")
     return lines
 
 

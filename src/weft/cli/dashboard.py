@@ -25,6 +25,9 @@ class CrawlView(Protocol):
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: object) -> None: ...
     def say(self, sentence: str) -> None: ...
+    def announce(self, words: str) -> None:
+        """Say something that stays on the screen."""
+
     def show(self) -> None: ...
 
 
@@ -53,6 +56,9 @@ class LineView:
     def say(self, sentence: str) -> None:
         say(f"weft: {sentence}", err=True)
 
+    def announce(self, words: str) -> None:
+        say(words, err=True)
+
     def show(self) -> None:
         if time.monotonic() - self._shown >= _LINE_EVERY:
             self._shown = time.monotonic()
@@ -79,6 +85,11 @@ class LiveView:
 
     def say(self, sentence: str) -> None:
         self._said = [*self._said[1 - _SENTENCES :], f"{time.strftime('%H:%M:%S')} {sentence}"]
+
+    def announce(self, words: str) -> None:
+        from rich.text import Text
+
+        self._live.console.print(Text(words), soft_wrap=True)
 
     def show(self) -> None:
         self._live.update(self.drawn(), refresh=True)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.answers.typed_times import milliseconds_of
 from weft.cli.export_progress import ExportProgress
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.output import say, say_json
-from weft.cli.questions import milliseconds_of
 from weft.cli.tables import amount
 from weft.errors import UsageError
 from weft.export.request import COMPRESSIONS, SUFFIXES, Direction, ExportRequest, Format, Subject
@@ -88,7 +88,7 @@ def _request(invocation: Invocation, options: _Options) -> ExportRequest:
     subject, direction = Subject(options.subject), Direction(options.direction or Direction.IN)
     if options.direction and not (domains and subject is Subject.LINKS):
         raise UsageError("--direction needs `links` and --domain: it chooses between links to and from a domain")
-    since = milliseconds_of(options.since) if options.since else None
+    since = milliseconds_of(options.since, "--since") if options.since else None
     return ExportRequest(subject, tuple(domains), direction, since, options.limit)
 
 

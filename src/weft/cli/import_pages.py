@@ -14,6 +14,7 @@ from weft.cli.control import recorded_identity
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.output import say, say_json
 from weft.cli.progress import Progress
+from weft.cli.search_upkeep import complete_search
 from weft.cli.tables import amount
 from weft.clock import SystemClock
 from weft.errors import UsageError
@@ -113,10 +114,13 @@ def _load(invocation: Invocation, sources: list[ImportSource], options: ImportOp
     with invocation.writer() as store, parser_pool(settings, rules_of(settings), options.workers) as ready:
         reader = PageReader(ready, settings.limits, min(round_pages, options.limit or round_pages))
         if _is_bulk(store, sources, options, settings):
-            return _load_in_bulk(invocation, store, reader, sources, options, now)
-        importer = Importer(LinkIndex(store, settings.index), store, reader, round_pages, now, pace)
-        _load_all(importer, sources, options)
-    return importer.report
+            report = _load_in_bulk(invocation, store, reader, sources, options, now)
+        else:
+            importer = Importer(LinkIndex(store, settings.index), store, reader, round_pages, now, pace)
+            _load_all(importer, sources, options)
+            report = importer.report
+        complete_search(invocation, store)
+    return report
 
 
 def _is_bulk(store: Store, sources: list[ImportSource], options: ImportOptions, settings: Settings) -> bool:

@@ -16,6 +16,7 @@ from weft.home import DEFAULT_HOME, Home, chosen_home
 if TYPE_CHECKING:
     from weft.answers.home_index import HomeIndex
     from weft.config import Loaded, Settings
+    from weft.index.record_access import RecordSource
     from weft.model.url import UrlRules
     from weft.store.api import Reader, Store
 
@@ -74,6 +75,7 @@ class Invocation:
         from weft.answers.home_index import HomeIndex
         from weft.mgmt.open import open_mgmt_to_read
         from weft.roles.run_token import with_run_token
+        from weft.search.open import open_shards
 
         home, settings = self.home.require(), self.load().settings
         return HomeIndex(
@@ -81,6 +83,8 @@ class Invocation:
             rules_of(settings),
             lambda: with_run_token(settings, home.path),
             lambda: open_mgmt_to_read(settings, home),
+            lambda: open_shards(settings, home, lambda: open_mgmt_to_read(settings, home)),
+            lambda: records_of(settings, home),
         )
 
     def writer(self) -> Store:
@@ -137,6 +141,13 @@ def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
         return made
 
     return declare
+
+
+def records_of(settings: Settings, home: Home) -> RecordSource:
+    """The archived records of a home."""
+    from weft.index.record_access import RecordSource
+
+    return RecordSource.from_settings(settings, home.path)
 
 
 def rules_of(settings: Settings) -> UrlRules:

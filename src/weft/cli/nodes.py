@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 import msgspec
 
@@ -56,8 +54,8 @@ def retry(invocation: Invocation, chunks: tuple[int, ...], as_json: bool) -> Non
     from weft.actions.chunks import retry_chunks
 
     with control_plane(invocation) as mgmt:
-        offered = retry_chunks(mgmt, chunks)
+        retried = retry_chunks(mgmt, chunks)
     if as_json:
-        say_json(json.dumps({"chunks": offered}))
+        say_json(msgspec.json.encode(retried))
     else:
-        say(f"{amount(offered, 'chunk')} will be retried")
+        say(f"{amount(retried.chunks, 'chunk')} will be retried")

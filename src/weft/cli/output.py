@@ -17,6 +17,20 @@ def say(line: str = "", *, err: bool = False, bold: bool = False, dim: bool = Fa
     click.echo(click.style(shown, bold=bold or None, dim=dim or None) if bold or dim else shown, err=err)
 
 
+def say_marked(begin: str, text: str, marks: Sequence[tuple[int, int]], *, bold: bool = False) -> None:
+    """Print one line in which some ranges of `text` stand out."""
+    pieces, at = [click.style(begin, dim=True)], 0
+    for start, end in marks:
+        pieces.append(_styled(text[at:start], bold=bold))
+        pieces.append(_styled(text[start:end], bold=True, colour="yellow"))
+        at = end
+    click.echo("".join([*pieces, _styled(text[at:], bold=bold)]))
+
+
+def _styled(text: str, *, bold: bool, colour: str | None = None) -> str:
+    return click.style(shown_text(text), bold=bold or None, fg=colour) if text else ""
+
+
 def say_fact(name: str, value: object) -> None:
     """Print a line that begins with a name in bold."""
     click.echo(f"{click.style(shown_text(name), bold=True)} {shown_text(str(value))}")

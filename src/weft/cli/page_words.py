@@ -9,6 +9,7 @@ from weft.model.page_state import PageState
 
 if TYPE_CHECKING:
     from weft.answers.objects import PageAnswer
+    from weft.answers.page_text import PageText
 
 _AS_NAMED = (
     "fetched",
@@ -46,6 +47,15 @@ def page_facts(page: PageAnswer) -> Iterator[tuple[str, str]]:
     yield "counting", page.counting
     if page.near:
         yield "near-duplicates:", ", ".join(f"{item.url} (distance {item.distance})" for item in page.near)
+
+
+def text_lines(page: PageText) -> Iterator[str]:
+    """Title, description and text; the text has its headings in their places."""
+    said = [part for part in (page.title, page.description, page.text) if part]
+    for part in said:
+        yield from part.splitlines()
+        if part is not said[-1]:
+            yield ""
 
 
 _TOO_MANY = "the page has too many (limits.page_targets, limits.page_link_bytes)"

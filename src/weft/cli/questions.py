@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
 import msgspec
 
+from weft.answers.anchors import AnchorListing
 from weft.answers.objects import ChangeItem, DomainListing, FoldedItem, Listing, TopItem
+from weft.answers.page_text import PageText
+from weft.answers.typed_times import milliseconds_of
 from weft.cli.invocation import Invocation, as_json, command
-from weft.cli.output import say, say_fact, say_json, say_table
-from weft.cli.page_words import page_facts
+from weft.cli.output import say, say_fact, say_json, say_lines, say_table
+from weft.cli.page_words import page_facts, text_lines
 from weft.cli.tables import amount
 from weft.errors import UsageError
-
-UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 def paging(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,11 +45,19 @@ def top(invocation: Invocation, domain: str | None, fold: bool, limit: int, curs
 @command("links")
 @click.argument("url")
 @click.option("--out", is_flag=True, help="List the pages that URL links to, in page order.")
+@click.option("--anchors", is_flag=True, help="Count the anchor texts of links to URL, most frequent first.")
 @paging
 @click.pass_obj
-def links(invocation: Invocation, url: str, out: bool, limit: int, cursor: str | None, as_json: bool) -> None:
+def links(
+    invocation: Invocation, url: str, out: bool, anchors: bool, limit: int, cursor: str | None, as_json: bool
+) -> None:
     """List the pages that link to URL, with their anchor texts and since when."""
+    if anchors and (out or cursor):
+        raise UsageError("--anchors counts all links to the page; leave out --out and --cursor")
     with invocation.index() as index:
+        if anchors:
+            _tell_anchors(index.anchors(url, limit=limit), as_json)
+            return
         answer = index.links(url, out=out, limit=limit, cursor=cursor)
     rows = [(item.since or "", item.url, item.anchor) for item in answer.items]
     if out:
@@ -61,11 +69,15 @@ def links(invocation: Invocation, url: str, out: bool, limit: int, cursor: str |
 
 @command("page")
 @click.argument("url")
+@click.option("--text", is_flag=True, help="Show what the page says, as it was indexed.")
 @as_json
 @click.pass_obj
-def page(invocation: Invocation, url: str, as_json: bool) -> None:
+def page(invocation: Invocation, url: str, text: bool, as_json: bool) -> None:
     """Show what is known about the page at URL, even if it was never crawled."""
     with invocation.index() as index:
+        if text:
+            _tell_text(index.text(url), as_json)
+            return
         answer = index.page(url)
     if as_json:
         say_json(msgspec.json.encode(answer))
@@ -106,7 +118,7 @@ def changes(
     A link is new, lost or has a new text (anchor). A page is new, gone, moved, or has a new title or text. A bare name
     such as example.com means the domain; its front page is https://example.com/.
     """
-    earliest = milliseconds_of(since) if since else None
+    earliest = milliseconds_of(since, "--since") if since else None
     with invocation.index() as index:
         answer = index.changes(of, since=earliest, kind=kind, limit=limit, cursor=cursor)
     rows = [(item.at, item.change, item.source_url, item.target_url, _text_of(item)) for item in answer.items]
@@ -115,6 +127,22 @@ def changes(
         begin = answer.baseline
         found += f"; history starts {begin.at} with {amount(begin.pages, 'page')}, {amount(begin.references, 'link')}"
     _tell(answer, as_json, ("at", "change", "source", "target", "text"), rows, found)
+
+
+def _tell_anchors(answer: AnchorListing, as_json: bool) -> None:
+    if as_json:
+        say_json(msgspec.json.encode(answer))
+        return
+    say_table(("links", "anchor"), [(str(item.count), item.anchor) for item in answer.items], widest=72)
+    of = amount(answer.looked_at, "link") if answer.complete else f"the first {amount(answer.looked_at, 'link')}"
+    say(f"{amount(answer.distinct, 'anchor text')} of {of} to {answer.url} (seq {answer.seq})", dim=True)
+
+
+def _tell_text(answer: PageText, as_json: bool) -> None:
+    if as_json:
+        say_json(msgspec.json.encode(answer))
+        return
+    say_lines(text_lines(answer))
 
 
 def _text_of(item: ChangeItem) -> str:
@@ -138,15 +166,3 @@ def _tell(answer: Listing, as_json: bool, header: Sequence[str], rows: Sequence[
     for name in ("next", "prev"):
         if getattr(answer, name):
             say(f"{name}: --cursor {getattr(answer, name)}", dim=True)
-
-
-def milliseconds_of(text: str) -> int:
-    """A date or time (UTC unless it names an offset), or an age such as 36h."""
-    if text[:-1].isdecimal() and text[-1] in UNITS:
-        moment = datetime.now(UTC) - timedelta(seconds=int(text[:-1]) * UNITS[text[-1]])
-        return int(moment.timestamp() * 1000)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"--since {text}: not a time; expected one such as 2026-01-31, 36h or 7d") from None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -13,6 +13,8 @@ ROLES = {
     "urlserver": ("weft.cli.run_urlserver", "run", "Decide when each host may be requested, and send URLs to spiders."),
     "spider": ("weft.cli.run_spider", "run", "Fetch the URLs that URL servers send."),
     "index": ("weft.cli.run_index", "run", "Load crawled pages into the index, and choose what to crawl next."),
+    "indexserver": ("weft.cli.run_indexserver", "run", "Keep the search index up to date, and answer searches."),
+    "web": ("weft.cli.run_web", "run", "Serve the web app and its API."),
 }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.invocation import Invocation, command, rules_of
+from weft.cli.metrics_flag import metrics_access, metrics_option, serving_metrics
 from weft.cli.output import say
 
 if TYPE_CHECKING:
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from weft.index.reading_lanes import FetchReading
     from weft.index.record_nodes import RecordNodes
     from weft.index.service import IndexResources
+    from weft.metrics.endpoint import MetricsAccess
     from weft.mgmt.api import Mgmt
     from weft.mgmt.values import StoreOwner
+    from weft.roles.stop import StopRequest
     from weft.store.api import Store
 
 
@@ -34,13 +37,13 @@ if TYPE_CHECKING:
     metavar="S",
     help="Refetch pages that were fetched more than S seconds ago.",
 )
+@metrics_option
 @click.pass_obj
-def run(invocation: Invocation, workers: int | None, again: float | None) -> None:
+def run(invocation: Invocation, workers: int | None, again: float | None, metrics: str | None) -> None:
     """Load crawled pages into the index, and choose what to crawl next."""
     from weft.clock import SystemClock
     from weft.dispatcher.force_due import force_due
     from weft.index.crawl_reading import crawl_reading
-    from weft.index.service import IndexService
     from weft.mgmt.open import open_mgmt
     from weft.roles.identity import require_identity
     from weft.roles.log_output import begin_logging
@@ -52,11 +55,13 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
     begin_logging()
     return_memory()
     clock, archive = SystemClock(), home.path / settings.spider.warc_dir
+    own = with_run_token(settings, home.path)
     with (
+        metrics_access(own, metrics) as told,
         closing(open_mgmt(settings, home)) as mgmt,
         invocation.writer() as store,
         upkeep(settings, home),
-        crawl_reading(with_run_token(settings, home.path), rules_of(settings), archive, workers) as (reading, nodes),
+        crawl_reading(own, rules_of(settings), archive, workers) as (reading, nodes),
     ):
         require_identity(mgmt, settings)
         require_this_store(mgmt, settings, home)
@@ -65,8 +70,15 @@ def run(invocation: Invocation, workers: int | None, again: float | None) -> Non
             due_before = clock.now() - int(again * 1000)
             force_due(store, resources.dispatcher.low_water, fetched_before=due_before, now=clock.now())
         say("index runs")
-        run_role(IndexService(resources).run)
+        run_role(lambda stop: _run(resources, told, stop))
         resources.control.close()
+
+
+async def _run(resources: IndexResources, metrics: MetricsAccess | None, stop: StopRequest) -> None:
+    from weft.index.service import IndexService
+
+    async with serving_metrics(metrics, resources.keeper):
+        await IndexService(resources).run(stop)
 
 
 def require_this_store(mgmt: Mgmt, settings: Settings, home: Home) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.invocation import Invocation, command
+from weft.cli.metrics_flag import metrics_access, metrics_option, serving_metrics
 from weft.cli.output import say
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import ssl
 
     from weft.config import Settings
+    from weft.metrics.endpoint import MetricsAccess
     from weft.mgmt.api import SpiderCalls
     from weft.roles.stop import StopRequest
     from weft.spider.fetching import Fetcher
@@ -27,8 +29,9 @@ log = logging.getLogger(__name__)
 
 
 @command("spider")
+@metrics_option
 @click.pass_obj
-def run(invocation: Invocation) -> None:
+def run(invocation: Invocation, metrics: str | None) -> None:
     """Accept URLs from URL servers, fetch and archive them, and report the results.
 
     Prints its address when it is ready.
@@ -48,12 +51,15 @@ def run(invocation: Invocation) -> None:
     begin_logging()
     address = host_and_port(settings.spider.listen, settings.urlserver.spider_port)
     tls, is_reserved = checked_tls(settings, address), has_supervisor(os.environ)
-    with open_listener("spider.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener:
+    with (
+        open_listener("spider.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener,
+        metrics_access(settings, metrics) as told,
+    ):
         mgmt = open_mgmt(settings, home)
         try:
             require_identity(mgmt, settings)
             access = Access(settings.spider.token, home.path / settings.spider.warc_dir, tls)
-            run_role(lambda stop: _run(settings, mgmt, listener, access, stop))
+            run_role(lambda stop: _run(settings, mgmt, listener, access, told, stop))
         finally:
             mgmt.close()
 
@@ -75,7 +81,12 @@ def checked_tls(settings: Settings, listen: tuple[str, int]) -> ssl.SSLContext |
 
 
 async def _run(
-    settings: Settings, mgmt: SpiderCalls, listener: socket.socket, access: Access, stop: StopRequest
+    settings: Settings,
+    mgmt: SpiderCalls,
+    listener: socket.socket,
+    access: Access,
+    metrics: MetricsAccess | None,
+    stop: StopRequest,
 ) -> None:
     import asyncio
 
@@ -91,7 +102,8 @@ async def _run(
     for found in await asyncio.to_thread(recover, archive):
         log.info("archive recovered file=%s records=%d cut=%d", *found)
     spider = Spider(resources, make_options(settings, node, concurrent))
-    await serve(spider, listener, access, stop, lambda: say(f"spider listens at {listens_at}"))
+    async with serving_metrics(metrics, resources.keeper):
+        await serve(spider, listener, access, stop, lambda: say(f"spider listens at {listens_at}"))
     resources.control.close()
 
 

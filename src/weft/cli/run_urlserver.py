@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from weft.cli.invocation import Invocation, command, rules_of
+from weft.cli.metrics_flag import metrics_access, metrics_option, serving_metrics
 from weft.cli.output import say
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from weft.config import Settings
+    from weft.metrics.endpoint import MetricsAccess
     from weft.mgmt.api import UrlServerCalls
     from weft.model.site import Site
     from weft.model.url import PageUrl
@@ -37,9 +39,18 @@ class TlsContexts(NamedTuple):
     dialling: ssl.SSLContext | None
 
 
+class Access(NamedTuple):
+    """Where it is asked, and how it talks to others."""
+
+    listener: socket.socket
+    tls: TlsContexts
+    metrics: MetricsAccess | None
+
+
 @command("urlserver")
+@metrics_option
 @click.pass_obj
-def run(invocation: Invocation) -> None:
+def run(invocation: Invocation, metrics: str | None) -> None:
     """Claim links, queue them per host, and send each to a spider when its host and address allow a request.
 
     Prints one line when it is registered.
@@ -63,19 +74,21 @@ def run(invocation: Invocation) -> None:
     sys.setswitchinterval(0.0005)
     address = host_and_port(settings.urlserver.listen)
     tls, is_reserved = checked_tls(settings, address), has_supervisor(os.environ)
-    with open_listener("urlserver.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener:
+    with (
+        open_listener("urlserver.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener,
+        metrics_access(settings, metrics) as told,
+    ):
         mgmt = open_mgmt(settings, home)
         try:
             require_identity(mgmt, settings)
-            run_role(lambda stop: _run(settings, mgmt, listener, tls, home.path, stop))
+            access = Access(listener, tls, told)
+            run_role(lambda stop: _run(settings, mgmt, access, home.path, stop))
         finally:
             forget_status(home.path, STATUS)
             mgmt.close()
 
 
-async def _run(
-    settings: Settings, mgmt: UrlServerCalls, listener: socket.socket, tls: TlsContexts, home: Path, stop: StopRequest
-) -> None:
+async def _run(settings: Settings, mgmt: UrlServerCalls, access: Access, home: Path, stop: StopRequest) -> None:
     import msgspec
 
     from weft.addresses.resolver import Resolver
@@ -88,11 +101,12 @@ async def _run(
 
     clocks, control, address = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), node_address(settings)
     async with Resolver(settings.urlserver, clocks.wall) as resolver:
-        resources = make_resources(settings, control, clocks, tls.dialling)
+        resources = make_resources(settings, control, clocks, access.tls.dialling)
         server = UrlServer(resources, resolver, lambda seen: write_status(home, STATUS, msgspec.to_builtins(seen)))
-        answering = await serve_questions(listener, settings.spider.token, server, tls.listening)
+        answering = await serve_questions(access.listener, settings.spider.token, server, access.tls.listening)
         try:
-            await server.run(stop, lambda: say(f"URL server {address} is registered"))
+            async with serving_metrics(access.metrics, resources.keeper):
+                await server.run(stop, lambda: say(f"URL server {address} is registered"))
         finally:
             answering.close()
             control.close()

@@ -48,6 +48,7 @@ def sites(
     NAME is a host, a domain, or * for any site.
     """
     from weft.actions.sites import SiteChange, change_site
+    from weft.answers.sites import site_item
 
     if name is None and (is_new or scope or is_excluded is not None or settings):
         raise UsageError("a change needs the NAME of a site")
@@ -62,7 +63,7 @@ def sites(
         advice = "`weft add URL` creates one, `weft sites` lists them"
         raise NotKnown(f"{name} is not a site{did_you_mean(name, [site.name for site in known])}; {advice}")
     if as_json:
-        items = [{**msgspec.to_builtins(site), "settings": site.settings.shown()} for site in found]
+        items = [site_item(site) for site in found]
         say_json(msgspec.json.encode({"count": len(found), "items": items}))
         return
     say_table(("site", "scope", "excluded", "settings", "seeds"), list(map(_row, found)), widest=60)

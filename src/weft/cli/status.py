@@ -11,18 +11,20 @@ import msgspec
 from weft.answers.disk import Disk
 from weft.answers.link_outcomes import by_outcome, failures_of, refusals_of
 from weft.answers.objects import moment
+from weft.answers.search_servers import numbers_in_words
 from weft.cli.control import control_plane
 from weft.cli.crawl_facts import counted
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.node_table import node_table
 from weft.cli.output import say, say_json, say_lines
-from weft.cli.tables import aligned, fitted
+from weft.cli.tables import aligned, amount, fitted
 from weft.cli.text_width import cut, padded, terminal_width, width_of
 from weft.errors import UsageError
 from weft.model.shown_text import shown_text
 from weft.roles.mgmt_upkeep import WAY_OUT
 
 if TYPE_CHECKING:
+    from weft.answers.search_servers import SearchServer
     from weft.answers.status import Status
     from weft.mgmt.api import OperatorCalls
     from weft.mgmt.values import ClockJump
@@ -65,6 +67,7 @@ def status_lines(found: Status) -> list[str]:
     ]
     lines += [f"{name:9}{counted(some)}" for name, some in _failures_and_skipped(found) if some]
     lines += _index_lines(found)
+    lines += [f"search   {search_words(server)}" for server in found.search]
     if found.disk.is_low:
         lines.append(f"disk     {Disk(found.disk.free, found.disk.min_free)}")
     if found.oldest_lease is not None:
@@ -102,6 +105,19 @@ def _index_lines(found: Status) -> list[str]:
     if fresh.p50 is not None and fresh.p99 is not None:
         lines.append(f"fresh    {fresh.p50:.1f} s from fetch to answer (p99 {fresh.p99:.1f} s)")
     return lines
+
+
+def search_words(server: SearchServer) -> str:
+    shards = numbers_in_words(server.shards)
+    where = f"row {server.row}, {f'shard {shards} of {server.count}' if shards else 'no shard yet'}"
+    lag = f"{amount(server.lag, 'round')} behind" if server.lag else "up to date"
+    pending = f", {server.pending:,} to be written for their references" if server.pending else ""
+    building = f", building anew ({server.build:,} documents so far)" if server.building else ""
+    fresh = server.freshness
+    within = f", {fresh.p50:.1f} s after the index (p99 {fresh.p99:.1f} s)" if fresh.p50 and fresh.p99 else ""
+    return (
+        f"{where}: {amount(server.documents, 'document')} to seq {server.content:,}, {lag}{within}{pending}{building}"
+    )
 
 
 def _show_tables(mgmt: OperatorCalls, as_json: bool) -> None:

@@ -47,6 +47,19 @@ def padded(text: str, width: int, *, is_right: bool = False) -> str:
     return space + text if is_right else text + space
 
 
+def lines_of(text: str, width: int) -> list[tuple[int, int]]:
+    """Where lines of at most `width` columns begin and end, cut between words; a longer word is cut within."""
+    lines, start = [], 0
+    while start < len(text):
+        end = start + max(1, len(_first(text[start:], width)))
+        space = text.rfind(" ", start + 1, end + 1)
+        if end < len(text) and space > start:
+            end = space
+        lines.append((start, end))
+        start = end + 1 if text[end : end + 1] == " " else end
+    return lines
+
+
 def _first(text: str, width: int) -> str:
     """As many characters as fit."""
     if text.isascii():

@@ -11,6 +11,7 @@ from weft.cli.control import control_plane, recorded_identity
 from weft.cli.invocation import Invocation, as_json, command, rules_of
 from weft.cli.output import say, say_json
 from weft.cli.progress import lines_now_and_then
+from weft.cli.search_upkeep import compare_search, complete_search, spoken_search, told_search
 from weft.cli.tables import amount
 
 if TYPE_CHECKING:
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 
 @command("verify")
 @click.option("--archive", "with_archive", is_flag=True, help="Also compare the pages with the crawl's WARC records.")
+@click.option("--search", "with_search", is_flag=True, help="Also compare the search index with the stored pages.")
 @as_json
 @click.pass_context
-def verify(context: click.Context, with_archive: bool, as_json: bool) -> None:
+def verify(context: click.Context, with_archive: bool, with_search: bool, as_json: bool) -> None:
     """Recompute every count and ranking from the stored pages with separate code, and compare.
 
-    With --archive, the stored pages are first compared with the WARC records that they came from. Prints the first
-    differences; the exit code is 1 if there are any, or if records lie on a node that cannot be reached.
+    With --archive, the stored pages are first compared with the WARC records that they came from. With --search, every
+    document of the search index is compared with the one that the stored pages call for. Prints the first differences;
+    the exit code is 1 if there are any, if records lie on a node that cannot be reached, or if the search index is not
+    up to date.
     """
     from weft.linkindex.pipeline import counted
     from weft.linkindex.verify import verify as compare
@@ -38,18 +42,29 @@ def verify(context: click.Context, with_archive: bool, as_json: bool) -> None:
         archive = _compared_with_archive(invocation, reader) if with_archive else None
         found = compare(reader, counted(reader) or "all", directory, lines_now_and_then())
         seq = reader.last_seq
-    differences = found.differences + (archive.differences if archive else 0)
-    examples = [*(archive.examples if archive else ()), *found.examples]
+        rows = compare_search(invocation, reader, directory) if with_search else {}
+    searched = rows.values()
+    differences = found.differences + (archive.differences if archive else 0) + sum(r.differences for r in searched)
+    examples = [*(archive.examples if archive else ()), *found.examples, *(e for row in searched for e in row.examples)]
     if as_json:
-        answer = {"seq": seq, "cells": found.cells, "differences": differences, "examples": examples}
-        say_json(json.dumps({**answer, "archive": _told(archive)} if archive else answer))
+        answer: dict[str, object] = {
+            "seq": seq,
+            "cells": found.cells,
+            "differences": differences,
+            "examples": examples,
+            **({"archive": _told(archive)} if archive else {}),
+            **({"search": {row: told_search(one) for row, one in rows.items()}} if with_search else {}),
+        }
+        say_json(json.dumps(answer))
     else:
         for example in examples:
             say(example)
         for sentence in _spoken(archive) if archive else ():
             say(sentence)
         say(f"{amount(found.differences, 'difference')} in {amount(found.cells, 'cell')} (seq {seq})")
-    is_complete = archive is None or archive.is_complete
+        for row, one in rows.items():
+            say(spoken_search(row, one))
+    is_complete = (archive is None or archive.is_complete) and not any(one.behind for one in searched)
     context.exit(0 if is_complete and not differences else 1)
 
 
@@ -104,6 +119,7 @@ def rebuild(invocation: Invocation, as_json: bool) -> None:
     with invocation.home.require().workplace() as directory, invocation.writer() as store:
         differences = put_right(store, count, directory, lines_now_and_then())
         seq = store.last_seq
+        complete_search(invocation, store, anew=True)
     if is_recorded:
         with control_plane(invocation, to_read=True) as mgmt:
             mgmt.agree({COUNT: count}, replaces=True)

@@ -33,10 +33,11 @@ def why_lines(why: Why) -> list[str]:
 
 
 def _history_lines(record: LinkHistory, leads_to: list[Hop], *, is_sitemap: bool) -> list[str]:
+    because = f" ({record.due_because})" if record.due_because else ""
     place = {
         "new": "waiting for its first fetch",
         "given": "handed over for fetching",
-        "due": f"next fetch due {record.due}",
+        "due": f"next fetch due {record.due or 'now'}{because}",
         "hidden": "will not be fetched",
     }[record.place]
     added = "found in robots.txt" if is_sitemap else "a seed"
@@ -46,6 +47,8 @@ def _history_lines(record: LinkHistory, leads_to: list[Hop], *, is_sitemap: bool
         outcome = _error_words(record.error) or f"status {record.status}"
         failures = f", {record.failures} failures in a row" if record.failures > 1 else ""
         lines.append(f"last fetch: {record.fetched}, {outcome}{failures}")
+    if record.decided and record.decided != record.fetched:
+        lines.append(f"index: holds what the fetch of {record.decided} found")
     if leads_to:
         lines.append("redirect: leads to " + ", then ".join(_hop_words(hop) for hop in leads_to))
     if record.canonical:

@@ -104,6 +104,12 @@ class IndexSettings:
     )
     history: bool = key(True, "Whether changes of links and pages are recorded.")
     keep_days: int = key(365, "How long new and lost links are kept.", Between(1, 36_500), "days")
+    feed_days: int = key(
+        7,
+        "How long the search feed is kept. An index server that was away for longer builds its index anew.",
+        Between(1, 36_500),
+        "days",
+    )
     bulk_bytes: int = key(
         64 * MIB,
         "An import of at least this size into an empty index builds it in one go, not round by round.",
@@ -448,6 +454,44 @@ class DispatcherSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexserverSettings:
+    reader: ClassVar[str] = "index server"
+    listen: str = key(
+        "127.0.0.1:7071",
+        "Address where this index server answers searches. Needs a token unless it is a loopback address.",
+        text_forms.LISTEN,
+    )
+    address: str = key(
+        "",
+        'Host and port at which other machines reach this index server. "" means indexserver.listen.',
+        text_forms.REACHED_BY,
+    )
+    shards: int = key(
+        1,
+        "Number of parts into which the search index is divided by uri. Another number builds it anew.",
+        Between(1, 256),
+        "shards",
+        reader="index server, search",
+    )
+    commit_every: float = key(
+        1.0, "Shortest time between two commits: pages are found after the next one.", Between(0.05, 3600), "seconds"
+    )
+    anchors_every: float = key(
+        600.0,
+        "How often at most a page is written anew because other pages link to it. When nothing happens, all are "
+        "written at once.",
+        Between(0, DAY),
+        "seconds",
+    )
+    memory: int = key(
+        64 * MIB,
+        "Memory for documents that are not written yet, in each shard.",
+        Between(16 * MIB, 4 * GIB),
+        "bytes",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class LimitsSettings:
     reader: ClassVar[str] = "index process"
     header_bytes: int = key(
@@ -518,6 +562,22 @@ class LimitsSettings:
 @dataclass(frozen=True, slots=True)
 class WebSettings:
     reader: ClassVar[str] = "web app"
+    serve: bool = key(True, "Whether `weft crawl` and `weft up` serve the web app.", reader="crawl, up")
     listen: str = key(
-        "127.0.0.1:7080", "Address and port of the web app. Port 0 takes any free port.", text_forms.LISTEN
+        "127.0.0.1:8765", "Address and port of the web app. Port 0 takes any free port.", text_forms.LISTEN
     )
+    hosts: tuple[str, ...] = key(
+        (),
+        "Names under which browsers reach the web app, besides its address and loopback names.",
+        text_forms.WEB_HOSTS,
+    )
+    origins: tuple[str, ...] = key((), "Origins whose pages may read the API (CORS).", text_forms.ORIGINS)
+    public: bool = key(False, "Whether reading needs no login where the web app listens on more than loopback.")
+    rate: float = key(
+        50.0,
+        "API requests a second that one client may make, on average.",
+        Between(0.1, 1_000_000),
+        "requests per second",
+    )
+    streams: int = key(64, "Live event streams at the same time.", Between(0, 100_000), "streams")
+    session_hours: float = key(12.0, "How long a browser stays logged in after a login.", Between(0.1, 8760), "hours")

@@ -12,6 +12,7 @@ from typing import cast
 from weft.config.keys import FACTS, Key, Kind, Value
 from weft.config.sections import (
     DispatcherSettings,
+    IndexserverSettings,
     IndexSettings,
     LimitsSettings,
     MgmtSettings,
@@ -39,6 +40,7 @@ class Settings:
     spider: SpiderSettings = field(default_factory=SpiderSettings)
     tls: TlsSettings = field(default_factory=TlsSettings)
     dispatcher: DispatcherSettings = field(default_factory=DispatcherSettings)
+    indexserver: IndexserverSettings = field(default_factory=IndexserverSettings)
     limits: LimitsSettings = field(default_factory=LimitsSettings)
     web: WebSettings = field(default_factory=WebSettings)
 

@@ -21,6 +21,7 @@ _POSTGRESQL_URL = re.compile(
     r"(?:/(?:[!-$&->A-~]|%[0-9A-Fa-f]{2})*)?(?:\?(?:[!-$&-~]|%[0-9A-Fa-f]{2})*)?"  # database, parameters
 )
 _HOST_NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
+_PORT = re.compile(r":[0-9]{1,5}\Z")
 _PARAMETER = re.compile(r"[^\s&=;#*?/]+\*?")
 _PRODUCT = re.compile(r"[A-Za-z_-]+(?:[/ ][ -~]*)?")
 _CONTACT = re.compile(r"(?:https?://[!-'*-~]+|[!-'*-?A-~]+@[!-'*-?A-~]+)?")
@@ -81,6 +82,20 @@ def dns_server(text: str) -> tuple[str, int]:
     return str(ip_address(host)), port
 
 
+def _is_web_host(text: str) -> bool:
+    return _HOST_NAME.fullmatch(text) is not None or _succeeds(ip_address, text)
+
+
+def _is_origin(text: str) -> bool:
+    """As browsers send it: lower case, no path, and no port that the scheme has anyway."""
+    scheme, _, place = text.partition("://")
+    host, has_port, port = place.rpartition(":") if _PORT.search(place) else (place, "", "")
+    own_port = {"http": "80", "https": "443"}.get(scheme)
+    if own_port is None or (has_port and (port == own_port or str(int(port)) != port or int(port) > 65535)):
+        return False
+    return _HOST_NAME.fullmatch(host) is not None or (host[:1] == "[" and _succeeds(IPv6Address, host[1:-1]))
+
+
 def _is_user_agent(text: str) -> bool:
     filled = text.replace("{version}", "").replace("{contact}", "")
     return _PRODUCT.fullmatch(text) is not None and "{" not in filled and "}" not in filled
@@ -116,6 +131,9 @@ STATIC_HOSTS = Matching(
 DNS_SERVERS = Matching(
     'a list of addresses such as ["192.0.2.53", "[2001:db8::53]:5353"]', lambda text: _succeeds(dns_server, text)
 )
+# Browsers send both in lower case: upper case would never match.
+WEB_HOSTS = Matching('a list of lower-case host names or addresses such as ["weft.example"]', _is_web_host)
+ORIGINS = Matching('a list of origins such as ["https://app.example", "http://localhost:3000"]', _is_origin)
 PARAMETERS = Matching(
     'a list of parameter names such as ["gclid", "utm_*"]', lambda text: _PARAMETER.fullmatch(text) is not None
 )

@@ -15,6 +15,7 @@ from weft.answers.objects import moment
 from weft.export.columns import Coded, Column, ColumnKind, Field
 from weft.export.request import Format
 from weft.export.whole_file import Sink
+from weft.model.spreadsheet import spreadsheet_cell
 
 ROW_GROUP_ROWS: Final = 100_000
 ROW_GROUP_BYTES: Final = 64 << 20
@@ -26,10 +27,6 @@ _ARROW_TYPES: Final = {
     ColumnKind.MOMENT: arrow.timestamp("ms", tz="UTC"),
 }
 _READABLE_TYPES: Final = {**_ARROW_TYPES, ColumnKind.MOMENT: arrow.string()}
-
-
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""How a cell begins that a spreadsheet takes for a formula, the wide forms too."""
 
 
 class RowWriter(Protocol):
@@ -140,12 +137,8 @@ def _array(column: Column, kind: Any) -> Any:
 def _without_formulas(column: Column) -> Column:
     """Texts that a spreadsheet would run begin with an apostrophe, which it hides."""
     if isinstance(column, Coded):
-        return Coded([*map(_tame, column.values)], column.codes)
-    return [_tame(cell) if isinstance(cell, str) else cell for cell in column]
-
-
-def _tame(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
+        return Coded([*map(spreadsheet_cell, column.values)], column.codes)
+    return [spreadsheet_cell(cell) if isinstance(cell, str) else cell for cell in column]
 
 
 _text_of: Final = lru_cache(maxsize=65_536)(moment)

@@ -80,7 +80,8 @@ def _infos(reader: Reader, base: int) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _docs(reader: Reader) -> Iterator[tuple[bytes, bytes]]:
-    return ((cell.row[len(b"x:") :], cell.value) for cell in reader.scan_rows(Table.DOCS, b"x:"))
+    docs = reader.scan_rows(Table.DOCS, b"x:")
+    return ((cell.row[len(b"x:") :], cell.value) for cell in docs if not cell.qualifier)
 
 
 def _looked_up(reader: Reader, domain: bytes, uris: list[bytes]) -> Iterator[StoredPage]:

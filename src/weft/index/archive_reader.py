@@ -17,10 +17,10 @@ import msgspec
 from weft.archive.archive_errors import NodeUnreachable, RecordUnreadable
 from weft.archive.body_decoding import BodyRefused
 from weft.archive.cdxj import RecordPosition
-from weft.archive.record_reader import Packed, WarcRecord, is_here, parse_record, read_member_bytes, response_of
-from weft.archive.remote_reader import RemoteRecords
+from weft.archive.record_reader import WarcRecord, parse_record, response_of
 from weft.config import Settings
 from weft.index.fetch_reader_pool import ReaderSettings, encode
+from weft.index.record_access import RecordSource
 from weft.intake.skip_reasons import Refused
 from weft.intake.workers.worker_pool import PATIENCE, WorkerMessages, WorkerPool, processors
 from weft.intake.workers.worker_process import WorkerCommand
@@ -33,8 +33,6 @@ from weft.reading.settings import CRAWL
 _GROUP: Final = 50
 _AHEAD: Final = 4
 """Groups per worker that may be in progress."""
-_QUICK: Final = (3.0, 10.0)
-"""Seconds to connect, and for an answer. Then a worker leaves out, for a minute, what lies on that node."""
 _PATIENCE: Final = 600.0
 """Seconds that a worker may be silent: its group may lie on many nodes that are away."""
 
@@ -91,24 +89,18 @@ class ArchiveReader:
 
     def __init__(self, settings: ReaderSettings) -> None:
         self._reader = HttpReader(settings.reading, CRAWL)
-        self._archive = Path(settings.archive)
-        self._nodes = RemoteRecords(settings.nodes.access(*_QUICK)) if settings.nodes else None
+        self._records = RecordSource(Path(settings.archive), settings.nodes)
 
     def read(self, fetch: ArchivedFetch) -> ExpectedPage:
         at = fetch.position
         position = RecordPosition(at.file, at.offset, at.length)
         try:
-            record = parse_record(self._member(at.node, position), position)
+            record = parse_record(self._records.member(at.node, position), position)
             return self._expected(fetch, record)
         except RecordUnreadable as error:
             return ExpectedPage(problem=error.problem)
         except NodeUnreachable as error:
             return ExpectedPage(problem=error.reason, unreachable=error.node)
-
-    def _member(self, node: str, position: RecordPosition) -> Packed:
-        if self._nodes is None or is_here(self._archive, position.file):
-            return read_member_bytes(self._archive, position)
-        return self._nodes.member(node, position)
 
     def _expected(self, fetch: ArchivedFetch, record: WarcRecord) -> ExpectedPage:
         url, head = record.fields.get("warc-target-uri", ""), record.head
@@ -128,7 +120,7 @@ class ArchiveReader:
         return ExpectedPage(loaded.cur, loaded.doc) if loaded else ExpectedPage()
 
     def _body(self, page: PageUrl, record: WarcRecord, node: str) -> Body:
-        response = response_of(record, partial(self._member, node))
+        response = response_of(record, partial(self._records.member, node))
         return own_body(self._reader.settings, page.url, record.head.content_type, response)
 
 

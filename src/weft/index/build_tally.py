@@ -6,7 +6,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
+
 from weft.index.builder import BuiltRound
+from weft.roles.histogram import FRESHNESS, Histogram
 
 _LATELY: Final = 10_000
 """Milliseconds that a rate is taken over."""
@@ -15,21 +18,29 @@ _LATELY: Final = 10_000
 @dataclass(slots=True)
 class BuildTally:
     chunks: int = 0
+    rounds: int = 0
+    loading: int = 0
+    """Milliseconds that rounds took."""
     results: int = 0
     pages: int = 0
     links: int = 0
     discovered: int = 0
     given: int = 0
     freshness: deque[int] = field(default_factory=lambda: deque(maxlen=10_000))
+    fresh: Histogram = field(default_factory=lambda: Histogram(FRESHNESS))
+    """The same since the process started."""
     _lately: deque[tuple[int, int]] = field(default_factory=deque)
     """(moment, pages) of the rounds that count for the rate."""
 
-    def add(self, built: BuiltRound, now: int) -> None:
+    def add(self, built: BuiltRound, took: int, now: int) -> None:
+        self.rounds += 1
+        self.loading += took
         self.results += built.results
         self.pages += built.pages
         self.links += built.links
         self.discovered += built.discovered
         self.freshness.extend(built.freshness)
+        self.fresh.add_milliseconds(built.freshness)
         self._lately.append((now, built.pages))
 
     def rate(self, now: int) -> float:
@@ -42,6 +53,8 @@ class BuildTally:
         ordered = sorted(self.freshness)
         return {
             "chunks": self.chunks,
+            "rounds": self.rounds,
+            "loading": self.loading / 1000,
             "results": self.results,
             "pages": self.pages,
             "links": self.links,
@@ -49,6 +62,7 @@ class BuildTally:
             "given": self.given,
             "rate": self.rate(now),
             "freshness": {"p50": _seconds(ordered, 0.5), "p99": _seconds(ordered, 0.99)},
+            "fresh": msgspec.to_builtins(self.fresh.facts()),
         }
 
 

@@ -22,11 +22,11 @@ from weft.dispatcher.scope import Scope
 from weft.dispatcher.stored_time import noted
 from weft.errors import BatchRefused, StoreError
 from weft.index import chunk_markers
-from weft.index.fetch_reader import ReadFetch, failed
 from weft.index.handlers import HandledPage, PageHandlers
 from weft.index.open_chunks import LinkTicket, OpenChunks
 from weft.index.parking import Parking, WaitingChunk
 from weft.index.read_ahead import ReadAhead
+from weft.index.read_fetch import ReadFetch, failed
 from weft.index.reading_lanes import AskedFetch, FetchReading, ReadyFetch
 from weft.index.round_weight import ROUND_WEIGHT, weight_of
 from weft.linkindex.cells import Cells
@@ -107,6 +107,16 @@ class Builder:
         self._chunks = OpenChunks()
         self._ahead = ReadAhead()
         self._reported: list[ChunkId] = []
+        self._seq = 0
+
+    @property
+    def seq(self) -> int:
+        """That of a round by which everything loaded so far was in the index: the last one that this process wrote."""
+        return self._seq or self._store.last_seq
+
+    def store_figures(self) -> dict[str, int]:
+        """Counts and sizes of the store."""
+        return dict(self._store.statistics())
 
     @property
     def low_water(self) -> int:
@@ -240,7 +250,7 @@ class Builder:
             # What was offered is not written: it must not count as known.
             self.discovery.forget()
             raise
-        self._reported = []
+        self._reported, self._seq = [], applied.seq
         self._chunks.loaded(tickets)
         done = self._clock.now()
         freshness = [max(0, done - link.result.ended) for link in links if link.result.position]

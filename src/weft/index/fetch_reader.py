@@ -7,22 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from weft.archive.archive_errors import RecordUnreadable
 from weft.archive.body_decoding import BodyRefused
 from weft.archive.cdxj import RecordPosition
 from weft.archive.record_reader import ArchivedResponse, Packed, read_member_bytes, response_at
-from weft.dispatcher.fetch_results import Fetched, FetchKind
-from weft.dispatcher.lastmods import Lastmod
-from weft.linkindex.loaded import LoadedPage
+from weft.dispatcher.fetch_results import FetchKind
+from weft.index.read_fetch import ReadFetch, failed, fetched_as
 from weft.mgmt.values import BuildLink, Result, WarcPosition
 from weft.model.fetch_error import FetchError, error_of_status
 from weft.model.original import Original
 from weft.model.url import PageUrl
-from weft.reading.following import FoundUrl
 from weft.reading.http_reader import HttpReader, PageResponse, Reading
-from weft.reading.outcomes import PageOutcome, is_success
+from weft.reading.outcomes import PageOutcome
 from weft.reading.response_body import Body, own_body
 from weft.reading.settings import CRAWL, ReadingSettings
 
@@ -35,23 +31,6 @@ _KINDS: Final = {
     PageOutcome.SELF_REDIRECT: FetchKind.SELF_REDIRECT,
     PageOutcome.GONE: FetchKind.GONE,
 }
-
-
-class ReadFetch(msgspec.Struct, frozen=True, kw_only=True):
-    """What the schedule, the index and the links need from a fetch."""
-
-    fetched: Fetched
-    page: LoadedPage | None = None
-    """The page's new content or its removal; None: the index keeps what it has."""
-    follow: list[FoundUrl] = []
-    is_index: bool = False
-    """Whether the URLs to follow are sitemaps."""
-    title: str = ""
-    text: str = ""
-
-    def lastmods(self) -> list[Lastmod]:
-        """Which pages changed and when, if this is a sitemap that says so."""
-        return [Lastmod(each.domain, each.uri, each.lastmod) for each in self.follow if each.lastmod]
 
 
 class FetchReader:
@@ -108,18 +87,6 @@ class _Given:
         return member
 
 
-def needs_record(link: BuildLink) -> bool:
-    """Whether reading this fetch takes its record: only content is read from it."""
-    result = link.result
-    return not result.error and result.position is not None and is_success(result.status)
-
-
-def failed(result: Result, error: str) -> ReadFetch:
-    content_type = result.content_type if error == FetchError.UNWANTED_TYPE else ""
-    about = {"error": str(error), "retry_after": result.retry_after, "content_type": content_type}
-    return ReadFetch(fetched=_fetched(result, FetchKind.FAILED, **about))
-
-
 def _read_of(result: Result, reading: Reading, original: Original | None) -> ReadFetch:
     outcome = reading.outcome
     if outcome is PageOutcome.FAILING:
@@ -129,7 +96,7 @@ def _read_of(result: Result, reading: Reading, original: Original | None) -> Rea
     # Validators only of content: a page that was gone and comes back must really be fetched. And only with the capture
     # that they came with: a 304 must be able to refer to it.
     has_validators = original is not None and bool(result.etag or result.last_modified)
-    fetched = _fetched(
+    fetched = fetched_as(
         result,
         _KINDS[outcome],
         etag=result.etag if has_validators else "",
@@ -154,7 +121,3 @@ def _location(reading: Reading) -> str:
     if reading.target is None:
         return ""
     return reading.target.url if reading.outcome is PageOutcome.SELF_REDIRECT else reading.target.uri
-
-
-def _fetched(result: Result, kind: FetchKind, **about: object) -> Fetched:
-    return Fetched(kind=kind, at=result.ended, status=result.status, position=result.position, **about)  # type: ignore[arg-type]

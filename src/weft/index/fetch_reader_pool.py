@@ -9,12 +9,12 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from weft.config import Settings
-from weft.index.fetch_reader import FetchReader, ReadFetch
+from weft.index.read_fetch import ReadFetch
 from weft.index.reading_lanes import AskedFetch, LaneMessages, ReadingLanes
 from weft.index.record_access import NodeSettings
 from weft.intake.workers.worker_pool import processors
@@ -22,6 +22,9 @@ from weft.intake.workers.worker_process import WorkerCommand
 from weft.mgmt.values import BuildLink
 from weft.model.url import UrlRules
 from weft.reading.settings import ReadingSettings
+
+if TYPE_CHECKING:
+    from weft.index.fetch_reader import FetchReader
 
 QUICK_SECONDS: Final = 0.5
 """Processor time for a page in an ordinary worker. Ordinary pages take a few milliseconds."""
@@ -46,6 +49,9 @@ class ReaderSettings(msgspec.Struct, frozen=True):
         return cls(reading, str(archive), os.getpid(), settings.limits.parse_seconds, nodes)
 
     def reader(self) -> FetchReader:
+        # Whoever asks for it loads the parser: the index process does not.
+        from weft.index.fetch_reader import FetchReader
+
         return FetchReader(self.reading, Path(self.archive))
 
     def command(self, seconds: float) -> WorkerCommand:

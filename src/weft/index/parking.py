@@ -6,8 +6,8 @@ import logging
 from collections import Counter
 from typing import Final, NamedTuple
 
-from weft.index.fetch_reader import failed
 from weft.index.open_chunks import LinkTicket, OpenChunks
+from weft.index.read_fetch import failed
 from weft.index.reading_lanes import ReadyFetch
 from weft.index.record_nodes import AwayNode, NoOtherNodes, RecordNodes
 from weft.mgmt.values import BuildChunk

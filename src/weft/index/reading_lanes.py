@@ -15,8 +15,8 @@ from typing import Final, NamedTuple, Protocol, Self
 
 from weft.archive.record_reader import Packed
 from weft.errors import WeftError
-from weft.index.fetch_reader import ReadFetch, failed
 from weft.index.open_chunks import LinkTicket
+from weft.index.read_fetch import ReadFetch, failed
 from weft.index.slow_hosts import SlowHosts
 from weft.intake.skip_reasons import Refused, SkipReason
 from weft.intake.workers.worker_pool import PATIENCE
@@ -135,7 +135,10 @@ class _Lane:
 
 
 class ReadingLanes:
-    """Starts worker processes when there is something to read; they end with this object."""
+    """Starts worker processes when there is something to read; they end with this object.
+
+    The first one is started at once: the first page of a crawl need not wait for it.
+    """
 
     def __init__(
         self,
@@ -165,7 +168,10 @@ class ReadingLanes:
         self._failure: WeftError | None = None
         self._children: set[WorkerProcess] = set()
         lanes = [self._ordinary] * ordinary + [self._slow]
-        self._threads = [threading.Thread(target=self._work, args=[lane], daemon=True) for lane in lanes]
+        self._threads = [
+            threading.Thread(target=self._work, args=[lane, number == 0], daemon=True)
+            for number, lane in enumerate(lanes)
+        ]
 
     def __enter__(self) -> Self:
         for thread in self._threads:
@@ -252,8 +258,15 @@ class ReadingLanes:
 
     # What follows runs in the threads, each with a worker of its own.
 
-    def _work(self, lane: _Lane) -> None:
-        child: WorkerProcess | None = None
+    def _work(self, lane: _Lane, is_early: bool) -> None:
+        try:
+            self._read_all(lane, self._start(lane) if is_early else None)
+        except WeftError as error:
+            with self._changed:
+                self._failure = error
+                self._arrived.notify_all()
+
+    def _read_all(self, lane: _Lane, child: WorkerProcess | None) -> None:
         while (taken := self._next(lane)) is not None:
             epoch, group = taken
             try:
@@ -262,11 +275,6 @@ class ReadingLanes:
             except WorkerLost:
                 self._forget(child)
                 child = None
-            except WeftError as error:
-                with self._changed:
-                    self._failure = error
-                    self._arrived.notify_all()
-                return
             finally:
                 with self._changed:
                     lane.in_hand -= len(group)

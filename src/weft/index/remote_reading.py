@@ -8,7 +8,7 @@ from typing import Self
 
 from weft.archive.record_connection import NodeAccess
 from weft.archive.record_reader import is_here
-from weft.index.fetch_reader import needs_record
+from weft.index.read_fetch import needs_record
 from weft.index.reading_lanes import AskedFetch, ReadingLanes, ReadyFetch
 from weft.index.record_fetching import AHEAD_BYTES, MOST_NODES, RecordFetching
 from weft.index.record_nodes import AwayNode, UnreachableFetch

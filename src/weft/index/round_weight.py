@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Final
 
-from weft.index.fetch_reader import ReadFetch
+from weft.index.read_fetch import ReadFetch
 from weft.linkindex.loaded import LoadedPage
 
 ROUND_WEIGHT: Final = 64 << 20

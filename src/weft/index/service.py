@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -16,6 +17,7 @@ from weft.dispatcher.scope import Scope
 from weft.errors import LeaseLost, MgmtError
 from weft.index.build_tally import BuildTally
 from weft.index.builder import Builder
+from weft.index.idleness import Idleness
 from weft.index.outstanding_limit import OutstandingLimit
 from weft.mgmt.api import BuilderCalls
 from weft.mgmt.rules.chunks import SEALED_MOST
@@ -34,6 +36,7 @@ _STATUS_EVERY: Final = 1.0
 FINISH_SECONDS: Final = 20.0
 """How long a stopping process may take to build what was crawled."""
 _LOOK_AT_SITES_EVERY: Final = 2000
+_LOOK_AT_STORE_EVERY: Final = 5000
 _SITES_SHARE: Final = 50
 """Looking at the sites takes at most one part in so many of the time: somebody may have added a million."""
 
@@ -63,7 +66,7 @@ class IndexService:
         self._thread = CallThread("weft-index")
         self._may_work = asyncio.Event()
         """Cleared while the process is asked to pause, and until it knows."""
-        self._is_stopping = False
+        self._stopping = asyncio.Event()
         self._may_hold_more = False
         self._held_under: Lease | None = None
         """The lease under which the builder's chunks were taken."""
@@ -78,9 +81,11 @@ class IndexService:
         self._retrying = 0
         """Links that wait to be fetched again within this crawl, when it was last idle."""
         self._refused: dict[str, int] = {}
+        self._store: dict[str, int] = {}
+        self._store_at = 0
         self._supply = OutstandingLimit(self._settings.outstanding)
         self.tally = BuildTally()
-        self.is_idle = False
+        self._idleness, self._has_news = Idleness(), asyncio.Event()
 
     async def run(self, stop: StopRequest) -> None:
         """Work until asked to stop; then build what was crawled until now, so that the answers are complete."""
@@ -89,7 +94,7 @@ class IndexService:
         work = asyncio.create_task(self._work_and_report())
         try:
             await first_of(work, stop.asked.wait(), self._keeper.drain_requested.wait())
-            self._is_stopping = True
+            self._stopping.set()
             self._may_work.set()
             # Without a control plane there is nothing to build.
             patience = FINISH_SECONDS if await self._keeper.drain() else 0
@@ -113,15 +118,20 @@ class IndexService:
 
     async def _keep_lease(self) -> None:
         async for _ in self._keeper.heartbeats(registers_again=True):
-            if self._keeper.is_paused and not self._is_stopping:
-                self._may_work.clear()
-            else:
+            is_on = not self._keeper.is_paused or self._stopping.is_set()
+            if is_on == self._may_work.is_set():
+                continue
+            if is_on:
                 self._may_work.set()
+            else:
+                self._may_work.clear()
+            self._has_news.set()
 
     async def _report_status(self) -> None:
         while True:
+            self._has_news.clear()
             self._write_status(self._facts())
-            await asyncio.sleep(_STATUS_EVERY)
+            await _wait(self._has_news, _STATUS_EVERY)
 
     async def _work(self) -> None:
         self._outstanding = await self._thread.do(self._dispatcher.outstanding)
@@ -130,26 +140,30 @@ class IndexService:
             has_worked = await self.step()
             idle = _IDLE if has_worked else min(idle * 1.5, _LONGEST_IDLE)
             if not has_worked:
-                await asyncio.sleep(idle)
+                await _wait(self._stopping, idle)
         while not self._keeper.is_paused and await self._build():
             pass
 
     async def _is_on(self) -> bool:
         """Waits while paused; False: stop."""
         await self._may_work.wait()
-        return not self._is_stopping
+        return not self._stopping.is_set()
 
     async def step(self) -> bool:
         """Build what is crawled, then give out what is wanted; whether there was anything to do."""
+        began = self._clock.now()
         await self._look_at_sites()
+        await self._look_at_store()
         built = await self._build()
         given = await self._dispatch()
-        is_idle = not (built or given)
-        if is_idle:
-            # Before it says that it is idle: a crawl ends when there is nothing of either.
-            self._retrying = await self._thread.do(self._dispatcher.retrying)
-        self.is_idle = is_idle
-        return not is_idle
+        if built or given:
+            self._idleness.worked()
+            return True
+        # Before it says that it is idle: a crawl ends when there is nothing of either.
+        self._retrying = await self._thread.do(self._dispatcher.retrying)
+        self._idleness.found_nothing(began)
+        self._has_news.set()
+        return False
 
     async def _build(self) -> bool:
         """Whether there is anything to build, or was until now."""
@@ -209,9 +223,10 @@ class IndexService:
         built = await self._thread.do(lambda: self._builder.build(self._scope))
         if not built.results:
             return
-        self._supply.after_round(self._clock.now() - began, built.freshness)
+        took = self._clock.now() - began
+        self._supply.after_round(took, built.freshness)
         self._dispatcher.fetches_ended(built.uris)
-        self.tally.add(built, self._clock.now())
+        self.tally.add(built, took, self._clock.now())
         self._outstanding = max(0, self._outstanding - built.results)
         self._refused = {str(kind): count for kind, count in self._builder.discovery.refused.items()}
 
@@ -219,7 +234,8 @@ class IndexService:
         """Tell the control plane which chunks are built; one whose report is refused is offered again."""
         mgmt = self._control.mgmt
         for chunk in await self._thread.do(self._builder.take_built):
-            answer = await self._control.call_or_log("built", partial(mgmt.built, lease, chunk.id, chunk.attempt))
+            built = partial(mgmt.built, lease, chunk.id, chunk.attempt, self._builder.seq)
+            answer = await self._control.call_or_log("built", built)
             if answer is None:
                 self._may_hold_more = True
             else:
@@ -266,9 +282,21 @@ class IndexService:
             took = self._clock.now() - began
             self._sites_at = began + max(_LOOK_AT_SITES_EVERY, took * _SITES_SHARE)
 
+    async def _look_at_store(self) -> None:
+        if self._clock.now() >= self._store_at:
+            self._store = await self._thread.do(self._builder.store_figures)
+            self._store_at = self._clock.now() + _LOOK_AT_STORE_EVERY
+
     def _facts(self) -> dict[str, Any]:
         facts = {**self.tally.facts(self._clock.now()), "outstanding": self._outstanding, "retrying": self._retrying}
         nodes = self._builder.parking.away()
         away = {node: {"seconds": round(at.seconds), "reason": at.reason} for node, at in nodes.items()}
-        is_idle = self.is_idle and self._may_work.is_set()
-        return {**facts, "idle": is_idle, "refused": self._refused, "away": away}
+        idle = self._idleness.facts() if self._may_work.is_set() else None
+        told = {"idle": idle, "is_idle": idle is not None, "refused": self._refused, "away": away, "store": self._store}
+        return {**facts, **told}
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

@@ -11,6 +11,7 @@ from typing import Annotated, Final
 import msgspec
 
 from weft.config.sections import LimitsSettings
+from weft.html.fingerprint import fingerprint_and_simhash
 from weft.intake.fetch_times import milliseconds
 from weft.intake.skip_reasons import PageRefused, SkipReason
 from weft.linkindex.loaded import LoadedPage, load_gone, load_joined
@@ -107,12 +108,15 @@ class JsonPages:
         return load_joined(page, fetched, joined, anchors, rels, self._doc(given), self._limits)
 
     def _doc(self, given: _Page) -> Doc:
+        title, headings = collapsed(given.title or "", self._limits.title_chars), self._headings(given.headings or ())
+        text = (given.text or "")[: self._limits.text_chars]
         return Doc(
-            title=collapsed(given.title or "", self._limits.title_chars),
+            title=title,
             description=collapsed(given.description or "", DESCRIPTION_CHARS),
             language=collapsed(given.language or "", LANGUAGE_CHARS),
-            headings=self._headings(given.headings or ()),
-            text=(given.text or "")[: self._limits.text_chars],
+            headings=headings,
+            text=text,
+            simhash=fingerprint_and_simhash(text, [title, *headings])[1],
         )
 
     def _headings(self, given: Sequence[str]) -> list[str]:

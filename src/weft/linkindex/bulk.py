@@ -26,6 +26,7 @@ from weft.linkindex.batch import Columns, derived_columns
 from weft.linkindex.changes import baseline_cells
 from weft.linkindex.derived import Pair
 from weft.linkindex.external_sort import MEMORY, ExternalSort
+from weft.linkindex.feed import feed_all_cells
 from weft.linkindex.gc_paused import gc_paused
 from weft.linkindex.inlinks import InlinkSort
 from weft.linkindex.loaded import LoadedPage
@@ -55,6 +56,8 @@ class _Waiting(NamedTuple):
     """Which outlinks are references, by number; None: all."""
     since: list[int] | None = None
     """When each outlink appeared; None: with this version. Of a page seen again: since when it says the same."""
+    changed: int | None = None
+    """When the doc became what it is; None: with this version."""
 
     @property
     def is_seen_again(self) -> bool:
@@ -133,13 +136,14 @@ class BulkBuild:
             if self._settings.history and self._pages_there:
                 baseline = baseline_cells(seq, now, self._links, self._pages_there)
                 parts.part().write(sorted(baseline.items()))
+            parts.part().write(sorted(feed_all_cells(seq).items()))
         return BulkBuilt(seq, self._found, self._links)
 
     def _write_pages(self, parts: CellParts, references: InlinkSort) -> None:
         docs, own = parts.part(), parts.part()
         newest = self._newest()
         while block := list(islice(newest, _BLOCK)):
-            docs.write([(keys.doc(uri), now.doc) for uri, now in block if now.doc])
+            docs.write(chain.from_iterable(map(_doc_cells, block)))
             own.write(chain.from_iterable(map(_own_cells, block)))
             for uri, now in block:
                 if now.cur:
@@ -198,18 +202,23 @@ def _later(current: _Waiting | None, other: _Waiting) -> _Waiting | None:
     if other.is_seen_again:
         if current is None or not _is_confirmed(current, other):
             return current
-        return current._replace(fetched=other.fetched, since=_appearances(current))
+        return current._replace(fetched=other.fetched, since=_appearances(current), changed=_changed(current))
     if current is None:
         return other
     if other[:2] <= current[:2]:
         return current
     since = _appearances(current)
     appeared = dict(zip(current.targets, since, strict=True))
-    return other._replace(since=[appeared.get(target, other.fetched) for target in other.targets])
+    changed = _changed(current) if current.cur and current.doc == other.doc else None
+    return other._replace(since=[appeared.get(target, other.fetched) for target in other.targets], changed=changed)
 
 
 def _appearances(version: _Waiting) -> list[int]:
     return version.since or [version.fetched] * len(version.targets)
+
+
+def _changed(version: _Waiting) -> int:
+    return version.fetched if version.changed is None else version.changed
 
 
 def _is_confirmed(current: _Waiting | _Said, again: _Waiting) -> bool:
@@ -231,6 +240,12 @@ def _references(now: _Waiting) -> tuple[list[bytes], list[bytes], list[bool]]:
     targets, anchors, plain = columns
     kept = now.counted
     return [targets[n] for n in kept], [anchors[n] for n in kept], [plain[n] for n in kept]
+
+
+def _doc_cells(page: _Page) -> list[Pair]:
+    uri, now = page
+    cells = [(keys.doc(uri), now.doc)] if now.doc else []
+    return [*cells, (keys.doc_changed(uri), b"%d" % _changed(now))] if now.cur else cells
 
 
 def _own_cells(page: _Page) -> list[Pair]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from zstandard import ZstdCompressor, ZstdDecompressor
 
 from weft.linkindex.cells import Cells
+from weft.linkindex.expiry import Oldest
 from weft.linkindex.keys import base_row
 from weft.linkindex.updates import PAGE_GONE, PAGE_MOVED, PAGE_NEW, PAGE_TEXT, PAGE_TITLE, LinkChange, PageChange
 from weft.store.api import Reader
@@ -57,9 +58,18 @@ class RecordedChange(NamedTuple):
     anchor: bytes
 
 
+_AT: Final = attrgetter("at")
+_SOURCE_TARGET_STEP: Final = attrgetter("source", "target", "step")
+
+
 def newest_first(number: int) -> bytes:
     """A time or seq as bytes of which the larger sorts first."""
     return (_LATEST - number).to_bytes(8, "big")
+
+
+def seq_of(block: bytes) -> int:
+    """The seq of the batch that wrote the block of this name."""
+    return _LATEST - int.from_bytes(block[:8], "big")
 
 
 def history_cells(changes: Sequence[LinkChange | PageChange], seq: int, recorded: int, part: bytes = b"") -> Cells:
@@ -166,7 +176,10 @@ def read_target_block(target: bytes, block: bytes) -> HistoryBlock:
 
 
 def _in_order(changes: list[RecordedChange]) -> list[RecordedChange]:
-    return sorted(changes, key=lambda change: (-change.at, change.source, change.target, change.step))
+    # In two passes, which keep the order of equals: a round may have a hundred thousand, and this makes no tuples.
+    changes.sort(key=_SOURCE_TARGET_STEP)
+    changes.sort(key=_AT, reverse=True)
+    return changes
 
 
 def _changes(target: bytes, block: bytes) -> tuple[int, list[RecordedChange]]:
@@ -188,19 +201,12 @@ def _unpack(block: bytes) -> list[Told]:
     return told
 
 
-class OldestBlock(NamedTuple):
-    """The oldest block of a base."""
-
-    recorded: int
-    keys: list[bytes]
-    """Where it is, with everything that was recorded together with it."""
-
-
-def oldest_block(reader: Reader, base: int) -> OldestBlock | None:
+def oldest_block(reader: Reader, base: int) -> Oldest | None:
+    """The oldest block of a base, with everything that was recorded together with it."""
     cell = next(reader.scan(Table.CHANGES, b"%b%02x" % (ALL_ROWS, base), BLOCK, limit=1, reverse=True), None)
     if cell is None:
         return None
     name = _BLOCK + cell.qualifier
     told = _unpack(cell.value)
     rows = {Table.CHANGES.byte + cell.row, *(_U + target for target, _, _ in told), *(_D + of for _, of, _ in told)}
-    return OldestBlock(int(cell.value.split(b" ", 2)[1]), [row + name for row in rows])
+    return Oldest(int(cell.value.split(b" ", 2)[1]), dict.fromkeys(row + name for row in rows))

@@ -36,7 +36,8 @@ def _column(family: bytes, qualifier: bytes = b"") -> bytes:
 _CUR, _VERSION, _GONE, _SINCE = (_column(PAGE, qualifier) for qualifier in (CUR, VERSION, GONE, SINCE))
 _INCOUNT, _SCORE, _INFO = _column(PAGE, INCOUNT), _column(PAGE, SCORE), _column(INFO)
 _INLINKS, _RANK, _PAGECOUNT = _column(INLINKS), _column(RANK), _column(DOMAIN, PAGECOUNT)
-_DOC_COLUMN = _column(b"doc")
+DOC, CHANGED = b"doc", b"changed"
+_DOC_COLUMN, _DOC_CHANGED = _column(DOC), _column(DOC, CHANGED)
 
 
 @lru_cache(maxsize=65_536)
@@ -159,4 +160,13 @@ def doc(uri: bytes) -> bytes:
 
 
 def doc_column(uri: bytes) -> Column:
-    return Column(b"x:" + uri, b"doc", b"")
+    return Column(b"x:" + uri, DOC, b"")
+
+
+def doc_changed(uri: bytes) -> bytes:
+    """When the doc last changed, in milliseconds since 1970."""
+    return b"".join((_DOC, uri, _DOC_CHANGED))
+
+
+def doc_changed_column(uri: bytes) -> Column:
+    return Column(b"x:" + uri, DOC, CHANGED)

@@ -9,9 +9,10 @@ from weft.clock import Clock, SystemClock
 from weft.config.sections import IndexSettings
 from weft.errors import StoreError, UsageError
 from weft.linkindex.cells import query_cells
-from weft.linkindex.changes import history_cells
+from weft.linkindex.changes import history_cells, oldest_block
+from weft.linkindex.expiry import Expiry
+from weft.linkindex.feed import feed_cells, oldest_feed_cell
 from weft.linkindex.gc_paused import gc_paused
-from weft.linkindex.history_expiry import HistoryExpiry
 from weft.linkindex.index_state import IndexState
 from weft.linkindex.keys import base_of
 from weft.linkindex.loaded import LoadedPage
@@ -44,7 +45,7 @@ class LinkIndex:
     def __init__(self, store: Store, settings: IndexSettings, clock: Clock | None = None) -> None:
         self._store, self._settings, self._clock = store, settings, clock or SystemClock()
         self._state = IndexState(store)
-        self._expiry = HistoryExpiry(store)
+        self._history_expiry, self._feed_expiry = Expiry(store, oldest_block), Expiry(store, oldest_feed_cell)
         self._rules = CountingRules(external_only=settings.count == "external", keeps_history=settings.history)
         self._is_marked = check_count(store, settings.count)
 
@@ -73,13 +74,16 @@ class LinkIndex:
     def _batch(self, plan: RoundPlan, seq: int) -> Batch:
         cells = query_cells(plan.updates)
         cells.update(plan.cells)
-        changes = plan.updates.history()
-        if changes:
-            now = self._clock.now()
+        now = self._clock.now()
+        if changes := plan.updates.history():
             bases = {base_of(domain) for domain in {change[1] for change in changes}}
-            cells.update(self._expiry.cells(bases, seq, now - self._settings.keep_days * _DAY, now))
+            cells.update(self._history_expiry.cells(bases, seq, now - self._settings.keep_days * _DAY, now))
             if self._settings.history:
                 cells.update(history_cells(changes, seq, now))
+        if plan.feed:
+            bases = {base_of(domain) for domain in plan.feed.domains()}
+            cells.update(self._feed_expiry.cells(bases, seq, now - self._settings.feed_days * _DAY, now))
+            cells.update(feed_cells(plan.feed, seq, now))
         return Batch(cells)
 
     def _commit(self, batch: Batch, seq: int, plan: RoundPlan) -> None:
@@ -89,7 +93,8 @@ class LinkIndex:
             self._store.write(batch, seq)
         except StoreError:
             self._state.forget()
-            self._expiry.forget()
+            self._history_expiry.forget()
+            self._feed_expiry.forget()
             raise
         self._is_marked = True
         self._state.remember(plan.uris, plan.domains)

@@ -9,6 +9,7 @@ from typing import Final
 
 from weft.linkindex.derived import Progress
 from weft.linkindex.external_sort import MEMORY
+from weft.linkindex.feed import feed_all_cells
 from weft.linkindex.pipeline import count_cell, counted
 from weft.linkindex.verify import Comparison
 from weft.store.api import Batch, BulkStore, Store
@@ -53,7 +54,7 @@ def rebuild(
 def _write(store: Store, marker: list[Change], changes: list[Change], seq: int) -> int:
     if marker or changes:
         batch = Batch()
-        batch.add(dict([*marker, *changes]))
+        batch.add(dict([*marker, *changes, *feed_all_cells(seq).items()]))
         store.write(batch, seq)
     return len(changes)
 
@@ -67,8 +68,8 @@ def _ingest(store: BulkStore, marker: list[Change], changes: Iterator[Change], s
             number += 1
             yield change
 
-    # Table META sorts before all others.
-    store.ingest(chain(marker, numbered()), seq, directory)
+    # Table META sorts before all others, and the feed behind all derived cells.
+    store.ingest(chain(marker, numbered(), sorted(feed_all_cells(seq).items())), seq, directory)
     return number
 
 

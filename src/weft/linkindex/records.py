@@ -54,6 +54,8 @@ class DocFacts(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
     description: str = ""
     h1: str = ""
     """The first heading of the first level."""
+    simhash: int = 0
+    """By which pages with nearly the same text are found; 0 without a real text."""
 
 
 class Doc(DocFacts, omit_defaults=True, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from operator import itemgetter
 
 from weft.linkindex import keys
 from weft.linkindex.cells import Cells
+from weft.linkindex.feed import FeedChanges
 from weft.linkindex.index_state import IndexState
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.observers import (
@@ -39,6 +40,8 @@ class RoundPlan:
     outgoing: list[LinkChange] = field(default_factory=list)
     """References to uris of other owners."""
     pages: SortedPages = field(default_factory=SortedPages)
+    feed: FeedChanges = field(default_factory=FeedChanges)
+    """Whose search documents change."""
 
     @property
     def uris(self) -> dict[bytes, UriInfo]:
@@ -84,6 +87,8 @@ def plan_round(
     for uri, domain, step in docs:
         add_docs(deltas, uri, domain, step)
     plan.updates.links = own
+    content = {uri for uri, _ in plan.feed.content}
+    plan.feed.references = [(uri, delta.domain) for uri, delta in deltas.items() if uri not in content]
     plan.updates.uris = observe_uris(deltas, state.uris({uri: delta.domain for uri, delta in deltas.items()}))
     of_domains = combine_domains(plan.updates.uris)
     plan.updates.domains = observe_domains(of_domains, state.domains(list(of_domains)))
@@ -100,19 +105,25 @@ def _observe_pages(
     own: list[LinkChange] = []
     docs: list[tuple[bytes, bytes, int]] = []
     befores = state.befores([page.uri for page in plan.pages.changed if page.uri in known])
-    docs_before = state.docs(list(befores)) if rules.keeps_history else {}
+    docs_before = state.docs(list(befores))
     for page in plan.pages.unchanged:
         plan.cells[_version_key(page)] = page.version.encode()
         if page.is_gone:
             # All deletions have one content, and a file may be where a redirect was.
             plan.cells[keys.doc(page.uri)] = compress_doc(page.doc) if page.doc else None
+            if page.uri not in known:
+                plan.feed.content.append((page.uri, page.domain))
     for page in plan.pages.changed:
         before = befores.get(page.uri)
         found = page_difference(page, before or NOTHING_BEFORE)
         _add_page(plan, page, found, is_known=page.uri in known)
         own += _route(plan, page, found.changes, rules)
+        doc_before = docs_before.get(page.uri, b"")
+        if before is None or page.is_gone or page.doc != doc_before:
+            plan.feed.content.append((page.uri, page.domain))
+            plan.cells[keys.doc_changed(page.uri)] = None if page.is_gone else b"%d" % page.version.fetched
         if rules.keeps_history:
-            plan.updates.page_changes += page_changes(page, before, docs_before.get(page.uri, b""))
+            plan.updates.page_changes += page_changes(page, before, doc_before)
         if (before is not None) == page.is_gone:
             docs.append((page.uri, page.domain, -1 if page.is_gone else 1))
     return own, docs

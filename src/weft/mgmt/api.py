@@ -30,13 +30,14 @@ from weft.mgmt.values import (
     NodeTold,
     NodeType,
     Outcome,
-    Placement,
     Reopen,
     RestingHosts,
     Result,
     Robots,
     Seed,
     StoreOwner,
+    TakenBucket,
+    WebToken,
     Wish,
 )
 from weft.model.site import Site
@@ -55,6 +56,10 @@ class ReadSites(Protocol):
 
 class ReadRobots(Protocol):
     def robots(self, origins: Sequence[str]) -> dict[str, Robots]: ...
+
+
+class ReadNodes(Protocol):
+    def nodes(self) -> list[Node]: ...
 
 
 class ReadWishes(Protocol):
@@ -107,8 +112,11 @@ class UrlServerCalls(NodeCalls, AddLinks, ReadSites, ReadRobots, ReadWishes, Pro
         Those in `keep` it keeps in any case.
         """
 
-    def defer(self, waits: Mapping[str, int]) -> None:
-        """No link of these web hosts is claimed for so many milliseconds, whatever the caller's clock says."""
+    def defer(self, waits: Mapping[str, int], reasons: Mapping[str, str] | None = None) -> None:
+        """No link of these web hosts is claimed for so many milliseconds, whatever the caller's clock says.
+
+        Of two waits of a web host the one that ends later holds, with its own reason (`model/wait_reason`).
+        """
 
     def save_rates(self, rates: Mapping[str, int]) -> None:
         """How often each web host may be asked, as it was learned: requests per 1000 s; 0: by the settings."""
@@ -160,8 +168,12 @@ class BuilderCalls(NodeCalls, ReadSites, Protocol):
 
     def take_crawled(self, builder: Lease, most: int = 5) -> list[BuildChunk]: ...
 
-    def built(self, builder: Lease, chunk: ChunkId, attempt: int) -> bool:
-        """The chunk is in the index; False if it is not this attempt's any more: another builder reports it then."""
+    def built(self, builder: Lease, chunk: ChunkId, attempt: int, seq: int) -> bool:
+        """The chunk is in the index; False if it is not this attempt's any more: another builder reports it then.
+
+        `seq` is that of a round of the index by which all of the chunk was in, its own or a later one. The chunk is
+        placed on every index server that is not offline.
+        """
 
     def wait_for_records(self, builder: Lease, chunk: ChunkId, attempt: int, node: str, wait: int) -> bool:
         """Give back a chunk with records on a node that cannot be reached; this counts neither as error nor as loss.
@@ -191,14 +203,33 @@ class DispatcherCalls(ReadWishes, Protocol):
 
 
 class IndexServerCalls(NodeCalls, Protocol):
-    """An index server: it loads built chunks in the order of their numbers."""
+    """An index server: it owns shards of its row, and follows the rounds of the index by itself."""
 
-    def next_placement(self, server: Lease, after: int) -> Placement | None: ...
+    def own_shards(self, server: Lease, count: int) -> frozenset[int]:
+        """Which of the `count` shards of its row are this server's alone, now.
 
-    def acknowledge(self, server: Lease, number: int) -> None: ...
+        The servers of a row, which name the same count, divide its shards evenly while they are online or paused; one
+        that drains keeps what it has and takes nothing. Shards move only from a server that gave them up or left, or
+        whose lease ended. A server must call this with every heartbeat: a shard that is missing in the answer is free
+        for others with its next call. When it gets another shard, nothing is acknowledged any more.
+        """
+
+    def acknowledge(self, server: Lease, seq: int) -> None:
+        """Everything up to this seq of the index is committed in all shards of the last answer of `own_shards`.
+
+        A lower seq than before changes nothing. It starts at 0 again when the server registers, because nobody knows
+        what a new process finds on its disk, when it gets another shard, and when the index is built again. A server
+        that drops its index while it runs registers again.
+        """
 
 
-class OperatorCalls(AddLinks, ReadSites, ReadRobots, Protocol):
+class WebAppCalls(NodeCalls, ReadNodes, Protocol):
+    """A web app, for itself: what it shows and changes for people are OperatorCalls."""
+
+    def close(self) -> None: ...
+
+
+class OperatorCalls(AddLinks, ReadSites, ReadRobots, ReadNodes, Protocol):
     """People, through commands and other programs: they look, add links, change sites, and steer nodes."""
 
     def want(self, seeds: Sequence[Seed]) -> int:
@@ -214,8 +245,6 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, Protocol):
     def set_sites(self, sites: Sequence[Site]) -> None:
         """All or none of them; one that is there is replaced."""
 
-    def nodes(self) -> list[Node]: ...
-
     def ask(self, node: NodeId, state: NodeState) -> None:
         """Ask a node to pause, drain or carry on."""
 
@@ -224,6 +253,18 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, Protocol):
 
     def retry(self, chunks: Sequence[ChunkId] | None = None) -> int:
         """Offer chunks in error again; None: all."""
+
+    def add_web_token(self, token: WebToken, digest: str) -> bool:
+        """Keep a token by its digest; False: another one has its id. Raises MgmtError at a thousand."""
+
+    def web_tokens(self) -> dict[str, WebToken]:
+        """The tokens that work, by digest, the oldest first."""
+
+    def use_web_token(self, token: str, used: int) -> None:
+        """Note when the token with this id was used; an older time changes nothing."""
+
+    def revoke_web_token(self, token: str) -> bool:
+        """The token with this id works no more; False: there is none."""
 
     def agree(self, facts: Mapping[str, str], *, replaces: bool = False) -> dict[str, str]:
         """Record what all processes must agree on, and return what is recorded.
@@ -252,7 +293,22 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, Protocol):
         """Rows of a relation by rising index, in the columns of `relations`."""
 
 
-class Mgmt(UrlServerCalls, SpiderCalls, BuilderCalls, DispatcherCalls, IndexServerCalls, OperatorCalls, Protocol):
+class OwnerCalls(Protocol):
+    """Whoever writes the index of a cluster."""
+
+    def take_bucket(self, bucket: int = 0) -> TakenBucket:
+        """Become the owner: whoever was it before can register nothing more."""
+
+    def register_batch(self, epoch: int, before: int, seq: int, batch: bytes, bucket: int = 0) -> None:
+        """Keep `batch` as the owner's last one, in place of the one with seq `before`.
+
+        The same call again is harmless. Raises OwnerReplaced if the epoch is not the owner's any more.
+        """
+
+
+class Mgmt(
+    UrlServerCalls, SpiderCalls, BuilderCalls, DispatcherCalls, IndexServerCalls, OwnerCalls, OperatorCalls, Protocol
+):
     """The whole control plane, for whoever opens it and closes it."""
 
     def close(self) -> None: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from weft.config import Settings
 from weft.errors import MgmtMissing
@@ -31,6 +32,14 @@ def open_mgmt(settings: Settings, home: Home) -> Mgmt:
     return PostgresMgmt(settings.mgmt.url, settings.mgmt)
 
 
+def open_existing_mgmt(settings: Settings, home: Home) -> Mgmt:
+    """The same for a process that must not be the first: raises MgmtMissing where no file was made yet. Close it."""
+    if is_embedded(settings) and not _has_content(database_of(home)):
+        _refuse_a_lost_one(settings, home)
+        raise MgmtMissing(f"control plane {database_of(home)}: there is none yet")
+    return open_mgmt(settings, home)
+
+
 def open_mgmt_to_read(settings: Settings, home: Home) -> Mgmt:
     """The same for questions, which make none and are answered where the home cannot be written. Close it."""
     if not is_embedded(settings):
@@ -45,6 +54,17 @@ def open_mgmt_to_read(settings: Settings, home: Home) -> Mgmt:
     return SqliteMgmt(database_of(home), settings=settings.mgmt, is_read_only=not _is_writable(home))
 
 
+def mgmt_identity(settings: Settings, home: Home) -> tuple[int, int] | None:
+    """Another value when the file of the control plane is another one; None where it is no file of this home."""
+    if not is_embedded(settings):
+        return None
+    try:
+        found = database_of(home).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _is_writable(home: Home) -> bool:
     """SQLite writes next to its file, too."""
     return os.access(home.path, os.W_OK) and os.access(database_of(home), os.W_OK)
@@ -52,7 +72,7 @@ def _is_writable(home: Home) -> bool:
 
 def _refuse_a_lost_one(settings: Settings, home: Home) -> None:
     database = database_of(home)
-    if database.exists() and database.stat().st_size:
+    if _has_content(database):
         return
     if _has_crawled(settings, home):
         what = "is empty" if database.exists() else "is missing"
@@ -60,6 +80,10 @@ def _refuse_a_lost_one(settings: Settings, home: Home) -> None:
             f"control plane {database}: it {what}, but this home has been crawled; `weft restore` puts back the newest "
             "copy, `weft restore --without-copy` starts a new one"
         )
+
+
+def _has_content(database: Path) -> bool:
+    return database.exists() and database.stat().st_size > 0
 
 
 def _has_crawled(settings: Settings, home: Home) -> bool:

@@ -11,11 +11,11 @@ RELATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "host": ("index", "host", "type", "state", "health"),
     "crawler": ("index", "chunk_id", "c_host", "c_task"),
     "index_builder": ("index", "chunk_id", "ib_host", "ib_task"),
-    "index_server": ("index", "row", "chunk_id", "is_host"),
+    "index_server": ("index", "row", "chunk_id", "is_host", "state"),
     "site": ("index", "name", "scope", "is_excluded", "seeds", "settings"),
     "robots": ("index", "origin", "status", "bytes", "fetched", "expires"),
     "address": ("index", "web_host", "ip", "ip_key", "expires", "reason"),
-    "pending_host": ("index", "web_host", "pending", "ready_at", "rate"),
+    "pending_host": ("index", "web_host", "pending", "ready_at", "reason", "rate"),
 }
 
 DOCUMENTED: Final = tuple(RELATIONS)[:6]

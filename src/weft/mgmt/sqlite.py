@@ -32,6 +32,8 @@ class SqliteMgmt(SqlMgmt):
         held: list[Lease] = []
 
         def hold(lease: Lease) -> None:
+            if type is NodeType.WEB_APP:
+                return  # it has nothing that others could take over, and `weft restore` waits for whoever holds a lock
             self._locks.hold(lease.node, lease.epoch)
             held.append(lease)
 

@@ -45,10 +45,10 @@ def story(mgmt: Mgmt) -> Iterator[StoryStep]:
     yield _step(mgmt, "The others are fetched: no link of the chunk is crawling any more, so it is crawled")
     (taken,) = mgmt.take_crawled(builder)
     yield _step(mgmt, "The index builder requests chunks and gets this one: building")
-    mgmt.built(builder, taken.id, taken.attempt)
+    mgmt.built(builder, taken.id, taken.attempt, seq=1)
     yield _step(mgmt, "It is built, and distributed to the index server")
-    placement = mgmt.next_placement(server, after=0)
-    mgmt.acknowledge(server, placement.number if placement else 0)
+    mgmt.acknowledge(server, seq=1)
+    yield _step(mgmt, "The index server has committed what the index held by then: indexed")
 
 
 def _link(number: int) -> NewLink:

@@ -38,6 +38,12 @@ class BuilderTask(StrEnum):
     """Its records are on a node that cannot be reached."""
 
 
+class PlacementState(StrEnum):
+    """Of a built chunk on an index server."""
+
+    PENDING, INDEXED = "pending", "indexed"
+
+
 class NodeType(StrEnum):
     """What a process is registered as: the URL server is the crawler, the index process the index builder.
 
@@ -45,6 +51,8 @@ class NodeType(StrEnum):
     """
 
     CRAWLER, SPIDER, INDEX_BUILDER, INDEX_SERVER = "Crawler", "Spider", "Index Builder", "Index Server"
+    WEB_APP = "Web App"
+    """Holds no work: whoever asks what crawls, or waits for a crawl to end, leaves it out."""
 
 
 class NodeState(StrEnum):
@@ -61,6 +69,15 @@ class Lease(msgspec.Struct, frozen=True):
     node: NodeId
     address: str
     epoch: int
+
+
+class TakenBucket(msgspec.Struct, frozen=True):
+    """What a new owner of a cluster's index is given."""
+
+    epoch: int
+    seq: int
+    """Of the last registered batch; 0: there is none."""
+    batch: bytes
 
 
 class NodeAbout(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +120,17 @@ class NewLink(msgspec.Struct, frozen=True):
     etag: str = ""
     last_modified: str = ""
     original: Original | None = None
+
+
+class WebToken(msgspec.Struct, frozen=True):
+    """Lets a program change something through the web app. The token itself is known to its holder alone."""
+
+    id: str
+    name: str
+    """What it is for, as its maker said; may be empty."""
+    created: int
+    used: int = 0
+    """When it was last used, give or take an hour; 0: never. Both are milliseconds since 1970."""
 
 
 class Seed(msgspec.Struct, frozen=True):
@@ -282,13 +310,6 @@ class BuildQueue(msgspec.Struct, frozen=True):
     """Milliseconds that the first crawled chunk has waited since its last fetch ended; 0: none waits."""
 
 
-class Placement(msgspec.Struct, frozen=True):
-    """A built chunk for an index server; numbers rise by one per server."""
-
-    number: int
-    chunk: ChunkId
-
-
 class Reopen(msgspec.Struct, frozen=True, kw_only=True):
     """Make a known link pending again, if its chunk is built and its last result is not newer than `after`."""
 
@@ -315,7 +336,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     seen: int
     """Milliseconds since the last heartbeat."""
     holds: int
-    """Links or chunks in its hands."""
+    """Links or chunks in its hands; of an index server, built chunks that it has not acknowledged."""
     asked: NodeState = NodeState.ONLINE
     """What it is asked to be."""
     machine: str = ""
@@ -324,6 +345,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """Milliseconds that its clock is ahead of the control plane's; None: not known."""
     figures: dict[str, Any] = {}
     """What it told of itself with its last heartbeat."""
+    row: int = 0
+    """Which replica of the text index an index server is of; 0 for others."""
 
 
 class ClockJump(msgspec.Struct, frozen=True, kw_only=True):
@@ -341,6 +364,12 @@ class RestingHost(msgspec.Struct, frozen=True):
     """Links that wait for it."""
     wait: int
     """Milliseconds until one of them may be claimed."""
+    reason: str = ""
+    """Why: `status 503`, or the class of an error.
+
+    `Retry-After 120` behind it: the server asked for so many seconds. `robots.txt` before it: that is how the host's
+    robots.txt was answered. Empty: not known.
+    """
 
 
 class RestingHosts(msgspec.Struct, frozen=True):

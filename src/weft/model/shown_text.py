@@ -7,6 +7,7 @@ from typing import Final
 
 # Line and paragraph separators and tabs would make rows and columns.
 _SPACES: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 # Controls (C0, DEL, C1), ends of lines, everything that changes the direction of text, invisible characters that carry
 # nothing a person reads, halves of surrogate pairs. The joiners U+200C and U+200D stay: scripts and emoji need them.
 _UNSAFE: Final = re.compile(
@@ -20,6 +21,13 @@ def shown_text(text: str) -> str:
     if text.isprintable():
         return text
     return _UNSAFE.sub(_escape, _SPACES.sub(" ", text))
+
+
+def readable_text(text: str) -> str:
+    """The text as one line for people who want to read it: controls are spaces, anything else unsafe is left out."""
+    if text.isprintable():
+        return text
+    return _UNSAFE.sub("", _CONTROLS.sub(" ", text))
 
 
 def shown_json(text: str) -> str:

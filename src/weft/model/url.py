@@ -109,6 +109,11 @@ def domain_of(uri: Uri) -> Domain:
     return _domain_of_reversed(_parts_of(uri)[0])
 
 
+def host_of(uri: Uri) -> str:
+    """The host name, without a port."""
+    return reversed_host(_parts_of(uri)[0])
+
+
 class UrlRules:
     """Which parameters do not name a page, and how long a URL may be.
 

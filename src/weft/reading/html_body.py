@@ -28,6 +28,7 @@ def _read(body: Body, settings: ReadingSettings) -> PageContent:
         headings=parsed.headings,
         h1=parsed.h1,
         text=parsed.text,
+        simhash=parsed.simhash,
     )
     return PageContent(
         doc,

@@ -95,16 +95,42 @@ async def until_available(what: str, attempt: Callable[[], Awaitable[T]]) -> T:
         wait = min(wait * 2, _LONGEST_WAIT)
 
 
+class CallTally:
+    """How often each call was made since the process started, and how long its callers waited."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, int] = {}
+        self._seconds: dict[str, float] = {}
+
+    def add(self, what: str, seconds: float) -> None:
+        self._calls[what] = self._calls.get(what, 0) + 1
+        self._seconds[what] = self._seconds.get(what, 0.0) + seconds
+
+    def facts(self) -> dict[str, dict[str, float]]:
+        return {
+            "calls": dict(self._calls),
+            "seconds": {what: round(seconds, 3) for what, seconds in self._seconds.items()},
+        }
+
+
 class ControlPlane(Generic[Calls_co]):
     """The control plane as a role calls it from its event loop."""
 
-    def __init__(self, mgmt: Calls_co) -> None:
-        self.mgmt = mgmt
+    def __init__(self, mgmt: Calls_co, *, is_patient: bool = True) -> None:
+        """Without patience a call is made once: for a role that can do without the control plane."""
+        self.mgmt, self._is_patient = mgmt, is_patient
+        self.tally = CallTally()
         self._thread = CallThread("weft-mgmt")
 
     async def call(self, what: str, call: Callable[[], T]) -> T:
         """Make the call until the control plane is available; raises LeaseLost and whatever it refuses."""
-        return await until_available(what, lambda: self._thread.do(call))
+        began = time.monotonic()
+        try:
+            if not self._is_patient:
+                return await self._thread.do(call)
+            return await until_available(what, lambda: self._thread.do(call))
+        finally:
+            self.tally.add(what, time.monotonic() - began)
 
     async def call_or_log(self, what: str, call: Callable[[], T]) -> T | None:
         """Like call(), for calls that a role can do without: a refusal is logged and answered with None."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from weft.clock import Clock, MonotonicClock, SystemClock
@@ -13,6 +14,7 @@ from weft.errors import LeaseLost, WeftError
 from weft.mgmt.api import NodeCalls
 from weft.mgmt.values import Lease, NodeAbout, NodeState, NodeTold, NodeType
 from weft.roles.calls import ControlPlane
+from weft.roles.process_figures import ProcessFigures
 
 log = logging.getLogger(__name__)
 
@@ -34,13 +36,20 @@ class LeaseKeeper:
         settings: MgmtSettings,
         clock: Clock | None = None,
         about: NodeAbout | None = None,
+        row: int = 0,
+        *,
+        may_pause: bool = True,
     ) -> None:
-        self._control, self._node, self.address = control, node, address
+        """`row` is an index server's. A node that may not pause stays online when it is asked to."""
+        self._row, self._may_pause = row, may_pause
+        self._control, self.node, self.address = control, node, address
         self._settings, self._clock, self._about = settings, clock or MonotonicClock(), about
         self.figures: Callable[[], dict[str, Any]] = dict
-        """How the role is doing, for `weft status`; told with every heartbeat."""
+        """How the role is doing, for `weft status` and metrics; told with every heartbeat."""
+        self._process = ProcessFigures()
         self._wall = SystemClock()
         self._registering = asyncio.Lock()
+        self._has_news = asyncio.Event()
         self._told = NodeState.OFFLINE
         self.lease: Lease
         """The current one, from register() on."""
@@ -54,12 +63,24 @@ class LeaseKeeper:
     def is_paused(self) -> bool:
         return self.asked is NodeState.PAUSED
 
+    @property
+    def problem(self) -> str:
+        """Why this node may not work now; empty: it may."""
+        if not self.valid_until:
+            return "it has no lease of the control plane yet"
+        late = self._clock.now() - self.valid_until
+        return f"its lease ended {late / 1000:.0f} s ago: no heartbeat was answered since" if late >= 0 else ""
+
+    def told(self) -> dict[str, Any]:
+        """All that a heartbeat tells: the role's own figures, its process, and its calls of the control plane."""
+        return {**self.figures(), "process": self._process.facts(), "control": self._control.tally.facts()}
+
     async def register(self) -> Lease:
         """Take a new lease; what the last one held is freed."""
         address = self.address
         self.valid_until = 0
-        mgmt, about = self._control.mgmt, self._about
-        self.lease = await self._control.call("register", lambda: mgmt.register(self._node, address, about=about))
+        mgmt, about, row = self._control.mgmt, self._about, self._row
+        self.lease = await self._control.call("register", lambda: mgmt.register(self.node, address, row, about=about))
         self._told = NodeState.ONLINE
         log.info("registered address=%s epoch=%d", address, self.lease.epoch)
         return self.lease
@@ -80,14 +101,18 @@ class LeaseKeeper:
         while True:
             lease = self.lease
             try:
-                if await self._beat(lease):
+                if await self._has_beaten(lease):
                     yield self.asked
             except LeaseLost:
                 if not registers_again:
                     raise
                 await self.register_again(lease)
                 continue
-            await asyncio.sleep(self._settings.heartbeat)
+            await self.rest()
+
+    def beat_soon(self) -> None:
+        """The figures have changed in a way that others should know of."""
+        self._has_news.set()
 
     async def release(self) -> None:
         """Give back everything that is held, known to the role or not, and take a new lease."""
@@ -105,21 +130,32 @@ class LeaseKeeper:
         await self._tell_before_leaving(NodeState.OFFLINE)
         log.info("left address=%s", self.address)
 
-    async def _beat(self, lease: Lease) -> bool:
-        began, mgmt, figures = self._clock.now(), self._control.mgmt, self.figures()
+    async def rest(self) -> None:
+        """Until the next heartbeat is due, or there are news."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.heartbeat):
+                await self._has_news.wait()
+        self._has_news.clear()
+
+    async def beat(self, lease: Lease) -> None:
+        """One heartbeat; raises LeaseLost and whatever the control plane refuses."""
+        began, mgmt, figures = self._clock.now(), self._control.mgmt, self.told()
+        # The clock is read when the call is made: it may be repeated for minutes.
+        asked = await self._control.call(
+            "heartbeat", lambda: mgmt.heartbeat(lease, NodeTold(clock=self._wall.now(), figures=figures))
+        )
+        self.valid_until = began + round(self._settings.lease * 1000)
+        await self._obey(lease, asked)
+
+    async def _has_beaten(self, lease: Lease) -> bool:
         try:
-            # The clock is read when the call is made: it may be repeated for minutes.
-            asked = await self._control.call(
-                "heartbeat", lambda: mgmt.heartbeat(lease, NodeTold(clock=self._wall.now(), figures=figures))
-            )
+            await self.beat(lease)
         except LeaseLost:
             raise
         except Exception:
             # The work goes on; if heartbeats keep failing, the lease ends by itself.
             log.exception("heartbeat failed address=%s", self.address)
             return False
-        self.valid_until = began + round(self._settings.lease * 1000)
-        await self._obey(lease, asked)
         return True
 
     async def _obey(self, lease: Lease, asked: NodeState) -> None:
@@ -127,6 +163,8 @@ class LeaseKeeper:
             return
         if asked is NodeState.DRAINING:
             self.drain_requested.set()
+            return
+        if asked is NodeState.PAUSED and not self._may_pause:
             return
         self.asked = asked
         if asked is not self._told:

@@ -17,6 +17,11 @@ def open_listener(setting: str, host: str, port: int, token: str, *, is_reserved
     """
     if not token and not is_loopback(host):
         raise UsageError(f"{setting}: {host} can be reached by others; expected spider.token, or a loopback address")
+    return listen_on(setting, host, port, is_reserved=is_reserved)
+
+
+def listen_on(setting: str, host: str, port: int, *, is_reserved: bool = False) -> socket.socket:
+    """The same for who decides with every request whether to answer."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=128, reuse_port=is_reserved)

@@ -6,7 +6,6 @@ would not fit. So they use no TLS among themselves, and whoever reads the token 
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Final
 
 from weft.config import Settings
 from weft.errors import HomeError
+from weft.home import write_private
 
 TOKEN_FILE: Final = Path("run", "token")
 """In the home. A file, because everybody can read the arguments of a process."""
@@ -62,11 +62,5 @@ def _without_loopback_tls(settings: Settings) -> Settings:
 
 
 def _write(path: Path) -> None:
-    """Whole or not at all, and never readable by others, not even for a moment."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    aside = path.with_suffix(".new")
-    aside.unlink(missing_ok=True)
-    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(secrets.token_urlsafe(_BYTES) + "\n")
-    aside.replace(path)
+    write_private(path, secrets.token_urlsafe(_BYTES) + "\n")

@@ -44,5 +44,10 @@ def last_status(home: Path, role: str) -> dict[str, Any] | None:
     return facts if isinstance(facts, dict) else None
 
 
+def status_names(home: Path, beginning: str) -> list[str]:
+    """The roles of this home whose names begin so, and that have told something."""
+    return sorted(file.stem for file in (home / _FOLDER).glob(f"{beginning}*.json"))
+
+
 def forget_status(home: Path, role: str) -> None:
     (home / _FOLDER / f"{role}.json").unlink(missing_ok=True)

@@ -15,6 +15,8 @@ from weft.roles.open_files import socket_problem
 log = logging.getLogger(__name__)
 
 _LOOK_EVERY: Final = 1.0
+GATES: Final = ("archive", "disk", "drain", "pause", "sockets")
+"""Everybody who may have a reason."""
 
 
 @dataclass(slots=True)

@@ -21,9 +21,10 @@ from weft.mgmt.values import Details, DocId
 from weft.model.fetch_error import FetchError
 from weft.roles.calls import ControlPlane
 from weft.roles.lease import LeaseKeeper
+from weft.spider.fetch_tally import FetchTally
 from weft.spider.fetching import Fetcher, Request, Response
 from weft.spider.front_desk import DeskOptions, FrontDesk
-from weft.spider.gate import Gate, watch_machine
+from weft.spider.gate import GATES, Gate, watch_machine
 from weft.spider.orders import FetchOrder, Stage
 from weft.spider.recorder import Recorder, RecorderOptions
 from weft.spider.request_builder import RequestBuilder, RequestRefused
@@ -66,7 +67,7 @@ class Spider:
     def __init__(self, resources: SpiderResources, options: SpiderOptions, clock: Clock | None = None) -> None:
         self.resources, self._options, self._clock = resources, options, clock or SystemClock()
         self._fetcher = resources.fetcher
-        self._gate = Gate()
+        self._gate, self._tally = Gate(), FetchTally()
         self._wake = asyncio.Event()
         self._apart: set[asyncio.Task[None]] = set()
         """Large bodies that are being read."""
@@ -107,12 +108,18 @@ class Spider:
                 await asyncio.wait_for(self._wake.wait(), _LOOK_EVERY)
 
     def figures(self) -> dict[str, Any]:
-        """For people who look from another machine: what it does, and why it begins no more."""
+        """For people who look from another machine: what it does and did, and why it begins no more."""
+        archive = self.resources.archive
         return {
             "fetching": len(self._fetcher),
             "recording": len(self._recorder),
-            "free": free_bytes(self.resources.archive.path),
+            "waiting": self.desk.orders.waiting,
+            "free": free_bytes(archive.path),
+            "min_free": self._options.min_free,
             "closed": list(self._gate.reasons.values()),
+            "gates": {name: int(name in self._gate.reasons) for name in GATES},
+            "archived": archive.stored_bytes,
+            **self._tally.facts(),
         }
 
     async def _keep_lease(self) -> None:
@@ -192,6 +199,7 @@ class Spider:
         if response.error is not None:
             log.debug("fetch ended url=%s class=%s detail=%s", order.url, response.error, response.detail)
         order.stage, order.fetch = Stage.ENDED, None
+        self._tally.received += len(response.head) + len(response.body)
         if response.error is FetchError.NO_SOCKET:
             self._try_again(order)
             return
@@ -224,6 +232,7 @@ class Spider:
 
     def _record(self, order: FetchOrder, fetched: FetchRecord) -> None:
         order.stage = Stage.ENDED
+        self._tally.add(fetched.result)
         self._recorder.add(order, fetched)
         self._wake.set()
 

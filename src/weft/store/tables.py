@@ -18,6 +18,8 @@ class Table(Enum):
     FLUO = b"f"
     LINKS = b"l"
     QUERY = b"q"
+    FEED = b"s"
+    """Which search documents changed; `f` is taken."""
 
     def __init__(self, byte: bytes) -> None:
         self.byte = byte

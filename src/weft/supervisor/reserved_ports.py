@@ -14,8 +14,15 @@ class ReservedPorts:
     """
 
     def __init__(self, count: int) -> None:
-        self._sockets = [_bound() for _ in range(count)]
+        self._sockets = [_bound("127.0.0.1", 0) for _ in range(count)]
         self.numbers = [int(one.getsockname()[1]) for one in self._sockets]
+
+    def reserve(self, host: str, port: int) -> int:
+        """A port of a certain address, or any free one (0); returns its number. Raises OSError if it is taken."""
+        # Sharing is for roles of this run: another weft of the same user would get half of what comes in.
+        _bound(host, port, is_shared=False).close()
+        self._sockets.append(_bound(host, port))
+        return int(self._sockets[-1].getsockname()[1])
 
     def __enter__(self) -> Self:
         return self
@@ -25,8 +32,15 @@ class ReservedPorts:
             one.close()
 
 
-def _bound() -> socket.socket:
-    one = socket.socket()
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    one.bind(("127.0.0.1", 0))
+def _bound(host: str, port: int, *, is_shared: bool = True) -> socket.socket:
+    one = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        if is_shared:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        else:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of a run before may be closing
+        one.bind((host, port))
+    except OSError:
+        one.close()
+        raise
     return one

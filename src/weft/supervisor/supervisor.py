@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -21,6 +21,8 @@ _PATIENCE: Final = 40.0
 """Seconds that all roles together may take to finish what they hold: a limit that a person set is near or past."""
 _PATIENCE_IF_STUCK: Final = 8.0
 """The same where nothing that they hold can be finished, because the disk is full."""
+_PATIENCE_BETWEEN: Final = 15.0
+"""Seconds that a role may take between two signs of progress, after all the others have ended."""
 HANGUP_SECONDS: Final = 10.0
 """Seconds that all roles together may take after the terminal was closed."""
 _STOPPING: Final = {
@@ -40,18 +42,21 @@ class Supervisor:
         say: Callable[[str], None],
         lock: ProcessLock,
         is_stuck: Callable[[], bool] = lambda: False,
+        progress: Mapping[str, Callable[[], object]] | None = None,
     ) -> None:
         """`lock` is the home's; the roles hold it too, until the last of them has ended.
 
-        `is_stuck` tells whether nothing that they hold can be finished.
+        `is_stuck` tells whether nothing that they hold can be finished. `progress` gives, for roles that may have much
+        to finish, something that changes while they get on: for so long they are waited for.
         """
         logs.mkdir(parents=True, exist_ok=True)
         self._pipe, self._lock = SupervisorPipe(lock.descriptor), lock
         self.processes = [RoleProcess(command, logs, self._pipe) for command in commands]
-        self._say, self._is_stuck = say, is_stuck
+        self._say, self._is_stuck, self._progress = say, is_stuck, progress or {}
         self._stop, self._at_once = threading.Event(), threading.Event()
         self._signal: signal.Signals | None = None
         self._kill_at = math.inf
+        self._waited_for: RoleProcess | None = None
 
     def run(self, is_over: Callable[[], str], shown: Callable[[], None]) -> str:
         """Until `is_over` gives a reason, or a signal comes; `shown` is called now and then. Returns why it ended."""
@@ -93,20 +98,62 @@ class Supervisor:
             with suppress(OSError):
                 self._say(_STOPPING[self._signal])
         shown = _until_it_fails(shown)
-        began = time.monotonic()
+        usual = _Patience(time.monotonic(), self._is_stuck)
         for process in self.processes:
             process.ask_to_stop()
-            while not self._is_over_at(min(self._end(began), self._kill_at)) and not process.wait(_LOOK_EVERY):
-                shown()
+            self._wait_for(process, usual, shown)
         for process in self.processes:
             process.kill()
             process.wait(5)
 
-    def _end(self, began: float) -> float:
-        return began + (_PATIENCE_IF_STUCK if self._is_stuck() else _PATIENCE)
+    def _wait_for(self, process: RoleProcess, usual: _Patience, shown: Callable[[], None]) -> None:
+        progress = _Progress(self._progress.get(process.command.name))
+        while not process.wait(0):
+            if self._is_over_at(min(usual.end, self._kill_at)):
+                if self._is_over_at(min(progress.end, self._kill_at)) or self._is_stuck():
+                    return
+                self._tell_of_waiting(process)
+            process.wait(_LOOK_EVERY)
+            shown()
+
+    def _tell_of_waiting(self, process: RoleProcess) -> None:
+        """Once: from now on a single signal stops everything."""
+        if process is not self._waited_for:
+            self._waited_for = process
+            self._stop.set()
+            with suppress(OSError):
+                self._say(f"waiting for {process.command.name}, which still has work; Ctrl-C or SIGTERM stops at once")
 
     def _is_over_at(self, end: float) -> bool:
         return self._at_once.is_set() or time.monotonic() >= end
+
+
+class _Patience:
+    """How long all roles together may take."""
+
+    def __init__(self, began: float, is_stuck: Callable[[], bool]) -> None:
+        self._began, self._is_stuck = began, is_stuck
+
+    @property
+    def end(self) -> float:
+        return self._began + (_PATIENCE_IF_STUCK if self._is_stuck() else _PATIENCE)
+
+
+class _Progress:
+    """How long a role may take that tells how it gets on."""
+
+    def __init__(self, look: Callable[[], object] | None) -> None:
+        self._look = look
+        self._seen = look() if look else None
+        self._since = time.monotonic()
+
+    @property
+    def end(self) -> float:
+        if self._look is None:
+            return 0.0
+        if (seen := self._look()) != self._seen:
+            self._seen, self._since = seen, time.monotonic()
+        return self._since + _PATIENCE_BETWEEN
 
 
 def _until_it_fails(shown: Callable[[], None]) -> Callable[[], None]:

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator
 from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import ClaimedLink, DocId, Outcome
 from weft.model.site import Affects, SiteSettings
+from weft.model.wait_reason import ROBOTS_ELSEWHERE, wait_reason
 from weft.urlserver.hosts import ARRIVING, NEEDS_ADDRESS, Host, Ip
 from weft.urlserver.in_flight import InFlight, SentUrl, SpiderId
-from weft.urlserver.mgmt_messages import HostAddress, MgmtReplies
+from weft.urlserver.mgmt_messages import Deferral, HostAddress, MgmtReplies
 from weft.urlserver.origin_robots import OriginRules, RobotsVerdict
 from weft.urlserver.packed_link import PackedLink, doc_id_of, pack, url_of
 from weft.urlserver.registry import Registry
 from weft.urlserver.returns import ReturnReason, Returns
+from weft.urlserver.server_tally import ServerTally
 from weft.wire import Fetch, TransId
 
 BUSY_ELSEWHERE = 5000
@@ -33,9 +35,10 @@ LOOK_AGAIN = 250
 
 
 class Frontier:
-    def __init__(self, settings: UrlserverSettings, *, generation: int = 0) -> None:
+    def __init__(self, settings: UrlserverSettings, *, generation: int = 0, tally: ServerTally | None = None) -> None:
         self._bound = max(settings.leftover_len, 10_000)
-        self.registry = Registry(settings)
+        self._tally = tally or ServerTally()
+        self.registry = Registry(settings, self._tally)
         self.requests = self.registry.requests
         self.in_flight = InFlight(round(settings.timeout_spider_status * 1000), settings.spider_urls, generation)
         self.returns = Returns(self.registry, self.in_flight, settings.host_failures)
@@ -131,7 +134,7 @@ class Frontier:
 
     def _miss(self, host: Host, address: HostAddress, now: int) -> None:
         if address.may_change:
-            self.registry.back_off(host, now)
+            self.registry.back_off(host, now, wait_reason(error=address.reason))
             self.registry.release_all(host)
         else:
             self.registry.refuse_all(host, address.reason)
@@ -193,7 +196,7 @@ class Frontier:
     def _robots_busy(self, origin: str, now: int) -> None:
         host = self.registry.origins.give_up(origin)
         if host is not None:
-            self.requests.defer[host.name] = now + BUSY_ELSEWHERE
+            self.requests.defer[host.name] = Deferral(now + BUSY_ELSEWHERE, ROBOTS_ELSEWHERE)
             self.registry.release_all(host)
             self.registry.proceed(host, now)
 
@@ -270,6 +273,7 @@ class Frontier:
         return None
 
     def _send(self, host: Host, ip: Ip, link: PackedLink, now: int) -> tuple[SpiderId, Fetch]:
+        self._tally.sent += 1
         spider = self.in_flight.choose(host)
         place = self.registry.politeness.begin(host, ip, now)
         trans_id = self.in_flight.add(SentUrl(host, ip, place, link, spider, now))

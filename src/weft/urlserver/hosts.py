@@ -46,6 +46,7 @@ class Host:
     __slots__ = (
         "active",
         "address",
+        "asked_reason",
         "asked_until",
         "clean",
         "counted_at",
@@ -73,6 +74,7 @@ class Host:
         "slot",
         "slowed_at",
         "steady",
+        "wait_reason",
         "wait_until",
     )
 
@@ -108,6 +110,8 @@ class Host:
         """The end of its Retry-After or back-off."""
         self.asked_until = 0
         """The end of its Retry-After."""
+        self.wait_reason = self.asked_reason = ""
+        """Why it has to wait until then, in the words of `model/wait_reason`."""
         self.failures = 0
         self.rate = self.learned_gap = 0
         """The rate that was learned, in requests per 1000 s, and the gap that follows; 0: as the settings allow."""

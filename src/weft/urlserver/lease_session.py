@@ -17,6 +17,7 @@ from weft.urlserver.build_pace import LOOK_EVERY, BuildPace
 from weft.urlserver.frontier import Frontier
 from weft.urlserver.mgmt_gateway import Clocks, MgmtGateway
 from weft.urlserver.mgmt_messages import MgmtReplies
+from weft.urlserver.server_tally import ServerTally
 
 GENERATION_BITS: Final = 20
 """A generation is the moment of birth in milliseconds, then a count: no two sessions ever share one."""
@@ -33,6 +34,7 @@ class UrlServerResources:
     clocks: Clocks
     tls: ssl.SSLContext | None = None
     """For the spiders that are dialled with TLS; None: made when it is needed."""
+    tally: ServerTally = field(default_factory=ServerTally)
 
     def tls_for(self, address: tuple[str, int]) -> ssl.SSLContext | None:
         """What to dial a spider with; None: in the clear, and only if the settings want that."""
@@ -53,7 +55,8 @@ class LeaseSession:
     @classmethod
     def begin(cls, resources: UrlServerResources, lease: Lease) -> LeaseSession:
         generation = resources.clocks.wall.now() << GENERATION_BITS
-        return cls(resources, lease, Frontier(resources.settings.urlserver, generation=generation))
+        frontier = Frontier(resources.settings.urlserver, generation=generation, tally=resources.tally)
+        return cls(resources, lease, frontier)
 
     @property
     def now(self) -> int:

@@ -136,7 +136,8 @@ class MgmtGateway:
         # Deferred first: nothing that is given back may be claimed again before its time.
         if requests.defer:
             now = self._monotonic.now()
-            self._mgmt.defer({host: moment - now for host, moment in requests.defer.items()})
+            reasons = {host: one.reason for host, one in requests.defer.items()}
+            self._mgmt.defer({host: one.until - now for host, one in requests.defer.items()}, reasons)
             requests.defer = {}
         if requests.rates:
             self._mgmt.save_rates(requests.rates)

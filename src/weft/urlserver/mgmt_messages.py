@@ -24,6 +24,13 @@ class RobotsAnswer(NamedTuple):
     """Class of the error if there was no answer."""
 
 
+class Deferral(NamedTuple):
+    """A web host must not be asked before this moment, and why."""
+
+    until: int
+    reason: str
+
+
 @dataclass(slots=True)
 class MgmtRequests:
     """Calls to the control plane, gathered until there is time for them."""
@@ -42,9 +49,8 @@ class MgmtRequests:
     release: list[DocId] = field(default_factory=list)
     lose: list[tuple[DocId, int]] = field(default_factory=list)
     """(doc_id, claim) of links that were DONE without a result."""
-    defer: dict[str, int] = field(default_factory=dict)
-    """Web host -> moment before which it must not be asked."""
-
+    defer: dict[str, Deferral] = field(default_factory=dict)
+    """By web host."""
     rates: dict[str, int] = field(default_factory=dict)
     """Web host -> how often it may be asked, as was learned just now."""
 

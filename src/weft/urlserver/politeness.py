@@ -85,7 +85,7 @@ class Politeness:
         if self.places(host) == 1 and now > host.last:
             host.last = now
 
-    def fail(self, host: Host, now: int, retry_after: int = 0) -> None:
+    def fail(self, host: Host, now: int, reason: str, retry_after: int = 0) -> None:
         """The host failed or asked for patience: wait as long as it asks, or twice as long as last time.
 
         One that goes on refusing after the waits that it asked for waits longer than it asks.
@@ -94,6 +94,7 @@ class Politeness:
         backoff = min(self.backoff_max, self.backoff_first << min(host.failures - 1, 30))
         asked = min(retry_after, RETRY_AFTER_MAX)
         wait = max(asked, backoff) if host.failures > HASTE_TRIES else asked or backoff
-        host.wait_until = max(host.wait_until, now + wait)
-        if retry_after:
-            host.asked_until = max(host.asked_until, now + wait)
+        if now + wait > host.wait_until:
+            host.wait_until, host.wait_reason = now + wait, reason
+        if retry_after and now + wait > host.asked_until:
+            host.asked_until, host.asked_reason = now + wait, reason

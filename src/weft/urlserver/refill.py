@@ -117,6 +117,7 @@ class Refill:
 
         replies = await resources.control.call_or_log("claim", claim)
         if replies is not None:
+            resources.tally.claimed += len(replies.links)
             session.learn(replies)
         if self._attempts > 1:
             await self._release_unknown()

@@ -6,16 +6,18 @@ from weft.config.sections import UrlserverSettings
 from weft.mgmt.values import Result
 from weft.urlserver.hosts import NEEDS_ROBOTS, UNSEATED, Host, Ip
 from weft.urlserver.ip_table import IpTable
-from weft.urlserver.mgmt_messages import MgmtRequests
+from weft.urlserver.mgmt_messages import Deferral, MgmtRequests
 from weft.urlserver.origin_robots import Origins
 from weft.urlserver.packed_link import PackedLink, claim_of, doc_id_of, is_robots, url_of
 from weft.urlserver.politeness import Politeness
 from weft.urlserver.queues import Queues
 from weft.urlserver.schedule import Schedule, TimerWheel
+from weft.urlserver.server_tally import BACK_OFF, RETRY_AFTER, SLOWED_DOWN, ServerTally
 
 
 class Registry:
-    def __init__(self, settings: UrlserverSettings) -> None:
+    def __init__(self, settings: UrlserverSettings, tally: ServerTally) -> None:
+        self.tally = tally
         self.requests = MgmtRequests()
         self.politeness = Politeness.from_settings(settings)
         self.queues = Queues(settings.queue_count, settings.queue_len, settings.leftover_len)
@@ -82,17 +84,19 @@ class Registry:
                 host.due = 0
                 self.proceed(host, now)
 
-    def back_off(self, host: Host, now: int, retry_after: int = 0) -> None:
+    def back_off(self, host: Host, now: int, reason: str, retry_after: int = 0) -> None:
         """Leave the host alone for a while, here and wherever its links are claimed."""
-        self.politeness.fail(host, now, retry_after)
+        self.tally.waits[RETRY_AFTER if retry_after else BACK_OFF] += 1
+        self.politeness.fail(host, now, reason, retry_after)
         self.backing_off.add(host.name)
-        self.requests.defer[host.name] = host.wait_until
+        self.requests.defer[host.name] = Deferral(host.wait_until, host.wait_reason)
         self.reschedule(host, now)
 
     def slow_down(self, host: Host, sent_at: int, now: int) -> bool:
         """The host asked us to; False: what it refused was sent before we last did."""
         is_slower = self.politeness.learned.refused(host, sent_at, now)
         if is_slower:
+            self.tally.waits[SLOWED_DOWN] += 1
             self.requests.rates[host.name] = host.rate
         return is_slower
 
@@ -104,11 +108,14 @@ class Registry:
     def forget_verdicts(self, host: Host, now: int) -> None:
         """Its settings changed, or a user wants it asked: what failed may succeed. What its server asked for holds."""
         host.http = host.https = None
-        host.failures, host.wait_until = 0, min(host.wait_until, max(now, host.asked_until))
+        host.failures, until = 0, max(now, host.asked_until)
+        if host.wait_until > until:
+            host.wait_until, host.wait_reason = until, host.asked_reason
         self.backing_off.discard(host.name)
 
     def refuse(self, link: PackedLink, host: Host, error: str) -> None:
         """A page's link is an error; robots.txt without an answer is one kind of answer."""
+        self.tally.refused[error] += 1
         if is_robots(link):
             self.origins.ended(doc_id_of(link), url_of(link, host.name), None, error)
         self.requests.refuse.append(Result(doc_id=doc_id_of(link), claim=claim_of(link), error=error))

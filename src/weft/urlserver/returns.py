@@ -6,6 +6,7 @@ from enum import Enum, auto
 
 from weft.mgmt.values import Outcome
 from weft.model.fetch_error import Fault, FetchError, is_haste, is_overloaded
+from weft.model.wait_reason import wait_reason
 from weft.urlserver.in_flight import InFlight, SentUrl
 from weft.urlserver.packed_link import PackedLink, is_robots, losses_of, timeouts_of, url_of, with_loss, with_timeout
 from weft.urlserver.registry import Registry
@@ -37,6 +38,7 @@ class Returns:
         sent = self._in_flight.find(trans_id)
         if sent is None:
             return
+        self._registry.tally.returned[reason.name.lower()] += 1
         result = outcome if sent.is_over(outcome) else None
         if reason is ReturnReason.DONE or result is not None:
             self._settle(sent, result, now)
@@ -97,7 +99,8 @@ class Returns:
         is_news = not is_haste(outcome.status) or registry.slow_down(host, sent.sent_at, now)
         # Several that were sent together and refused together are one failure.
         host.failures -= not is_news and host.failures > 0
-        registry.back_off(host, now, outcome.retry_after)
+        reason = wait_reason(outcome.status, outcome.error, outcome.retry_after, is_robots=is_robots(sent.link))
+        registry.back_off(host, now, reason, outcome.retry_after)
         if host.failures >= self._most_failures:
             registry.refuse_all(host, outcome.error or FetchError.BUSY)
         elif host.wait_until - now > registry.politeness.patience:

@@ -18,6 +18,7 @@ from weft.urlserver.lease_session import LeaseSession, UrlServerResources
 from weft.urlserver.refill import Refill
 from weft.urlserver.spider_connection import SpiderLine
 from weft.urlserver.spider_replies import SpiderReplies
+from weft.urlserver.view.server_figures import server_figures
 from weft.urlserver.view.snapshot import HostView, Snapshot, SpiderView, host_view, queue_views
 from weft.wire import Fetch, WireError, encode_request
 
@@ -181,10 +182,8 @@ class UrlServer:
         """For people who look from another machine: how much waits, and which spiders cannot be reached."""
         if self.tasks is None:
             return {}
-        seen = self.tasks.snapshot(most=0)
-        away = {spider.address: spider.problem for spider in seen.spiders if spider.problem}
-        urls = sum(spider.urls for spider in seen.spiders)
-        return {"hosts": seen.taken, "queued": seen.queued + seen.leftovers, "in_flight": urls, "spiders_away": away}
+        tasks = self.tasks
+        return server_figures(tasks.frontier, tasks.snapshot(most=0), self._resources.tally, tasks.session.now)
 
     async def _begin(self) -> SessionTasks:
         self._resources.keeper.figures = self._figures

@@ -1,10 +1,11 @@
-"""Chunks in the memory twin: sealed, given to builders, built, and placed on index servers."""
+"""Chunks in the memory twin: sealed, given to builders, and built."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.mgmt.memory.state import MemoryCalls, MemoryChunk, MemoryNode, MemoryPlacement
+from weft.mgmt.memory.index_servers import MemoryIndexServers
+from weft.mgmt.memory.state import MemoryChunk
 from weft.mgmt.rules.chunks import LONGEST_RECORDS_WAIT, SEALED_MOST, goes_alone, has_waited, may_be_offered
 from weft.mgmt.rules.transitions import Cause, builder_after
 from weft.mgmt.values import (
@@ -17,11 +18,10 @@ from weft.mgmt.values import (
     Lease,
     NodeState,
     NodeType,
-    Placement,
 )
 
 
-class MemoryChunks(MemoryCalls):
+class MemoryChunks(MemoryIndexServers):
     def seal_finished(self, crawler: Lease) -> int:
         self._alive(crawler)
         unfinished = {
@@ -98,17 +98,15 @@ class MemoryChunks(MemoryCalls):
             if link.result is not None
         ]
 
-    def built(self, builder: Lease, chunk: ChunkId, attempt: int) -> bool:
+    def built(self, builder: Lease, chunk: ChunkId, attempt: int, seq: int) -> bool:
         self._alive(builder)
         held = self._state.chunks.get(chunk)
         if held is None or (held.builder, held.attempt) != (builder.address, attempt):
             return False
         if held.built is BuilderTask.BUILDING:
             held.built = builder_after(held.built, Cause.BUILD, chunk)
-            held.reason = ""
-            for node in self._state.nodes.values():
-                if node.type is NodeType.INDEX_SERVER:
-                    self._place(node, held)
+            held.reason, held.seq = "", seq
+            self._place(held)
         return held.built is BuilderTask.BUILT
 
     def build_failed(self, builder: Lease, chunk: ChunkId, attempt: int, reason: str) -> bool:
@@ -133,25 +131,8 @@ class MemoryChunks(MemoryCalls):
         for chunk in built:
             chunk.built = builder_after(BuilderTask.BUILT, Cause.BUILD_AGAIN, chunk.id)
             chunk.is_offered, chunk.errors, chunk.lost_leases = True, 0, 0
+        self._forget_acknowledged()
         return len(built)
-
-    def next_placement(self, server: Lease, after: int) -> Placement | None:
-        placed = self._alive(server).placed
-        return Placement(after + 1, placed[after]) if 0 <= after < len(placed) else None
-
-    def acknowledge(self, server: Lease, number: int) -> None:
-        node = self._alive(server)
-        node.acknowledged = max(node.acknowledged, min(number, len(node.placed)))
-
-    def _catch_up(self, server: MemoryNode) -> None:
-        """A new index server gets everything that was built before it came."""
-        for chunk in self._state.chunks.values():
-            if chunk.built is BuilderTask.BUILT:
-                self._place(server, chunk)
-
-    def _place(self, server: MemoryNode, chunk: MemoryChunk) -> None:
-        server.placed.append(chunk.id)
-        self._state.placements.append(MemoryPlacement(server.row, chunk.id, server.address))
 
     def _offer_again(self, chunk: MemoryChunk, cause: Cause, reason: str) -> None:
         chunk.built = builder_after(chunk.built, Cause.RELEASE if cause is Cause.LEAVE else cause, chunk.id)

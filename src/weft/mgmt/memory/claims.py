@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from weft.mgmt.memory.state import MemoryCalls, MemoryLink
 from weft.mgmt.rules.claims import fair_shares, wants_work
+from weft.mgmt.rules.slots import ADDRESSES
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.values import Chunk, ChunkId, ClaimedLink, Lease, NodeId
 from weft.model.fetch_error import FetchError
@@ -30,14 +31,13 @@ class MemoryClaims(MemoryCalls):
     def _ready(self, waiting: Mapping[str, list[MemoryLink]], crawler: NodeId) -> list[str]:
         """Web hosts that this crawler may take links of, those that have been ready longest first."""
         hosts, now = self._state.web_hosts, self._clock.now()
-        of_others = {slot for slot, owner in enumerate(self._state.slots) if owner not in (None, crawler)}
+        of_others = {n for n, slot in enumerate(self._state.slots[ADDRESSES]) if slot.owner not in (None, crawler)}
         ready = [host for host in waiting if hosts[host].ready_at <= now and hosts[host].slot not in of_others]
         return sorted(ready, key=lambda host: (hosts[host].ready_at, host))
 
     def _make_last(self, hosts: Iterable[str]) -> None:
         for host in hosts:
-            known = self._state.web_hosts[host]
-            known.ready_at = known.set_at = self._clock.now()
+            self._state.web_hosts[host].make_ready(self._clock.now())
 
     def _take(self, link: MemoryLink, chunk: ChunkId, node: NodeId) -> ClaimedLink:
         link.state = link_after(link.state, Cause.CLAIM, link.doc_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from weft.mgmt.memory.state import NOBODY, MemoryCalls, MemoryLink, values_for
+from weft.mgmt.rules.results import kept_reason
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.values import (
     BuilderTask,
@@ -107,10 +108,10 @@ class MemoryLinks(MemoryCalls):
             return False
         return self._state.chunks[link.chunk_id].built is BuilderTask.BUILT and link.result.ended <= after
 
-    def defer(self, waits: Mapping[str, int]) -> None:
+    def defer(self, waits: Mapping[str, int], reasons: Mapping[str, str] | None = None) -> None:
         now = self._clock.now()
         for web_host, wait in waits.items():
-            self._state.defer(web_host, now + wait, now)
+            self._state.defer(web_host, now + wait, now, kept_reason(reasons, web_host))
 
 
 def _facts(link: MemoryLink) -> LinkFacts:

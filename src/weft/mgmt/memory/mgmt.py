@@ -9,12 +9,14 @@ from typing import Final, TypeVar
 
 from weft.clock import Clock, SystemClock
 from weft.config.sections import MgmtSettings
+from weft.mgmt.memory.buckets import MemoryBuckets
 from weft.mgmt.memory.clock import MemoryClock
 from weft.mgmt.memory.identity import MemoryIdentity
 from weft.mgmt.memory.nodes import MemoryNodes
 from weft.mgmt.memory.overview import counts_of, resting_of, rows_of
 from weft.mgmt.memory.results import MemoryResults
 from weft.mgmt.memory.web_hosts import MemoryWebHosts
+from weft.mgmt.memory.web_tokens import MemoryWebTokens
 from weft.mgmt.memory.wishes import MemoryWishes
 from weft.mgmt.values import Counts, RestingHosts
 
@@ -29,13 +31,12 @@ _CHANGES_NOTHING: Final = frozenset(
         "details",
         "index_store",
         "known",
-        "next_placement",
         "nodes",
         "outcomes",
         "robots",
         "sites",
     }
-    | {"rates", "resting_hosts", "table", "wishes"}
+    | {"rates", "resting_hosts", "table", "web_tokens", "wishes"}
 )
 
 
@@ -62,7 +63,16 @@ def one_call_at_a_time(twin: Twin) -> Twin:
 
 
 @one_call_at_a_time
-class MemoryMgmt(MemoryResults, MemoryWishes, MemoryNodes, MemoryWebHosts, MemoryIdentity, MemoryClock):
+class MemoryMgmt(
+    MemoryResults,
+    MemoryWishes,
+    MemoryNodes,
+    MemoryWebHosts,
+    MemoryWebTokens,
+    MemoryIdentity,
+    MemoryBuckets,
+    MemoryClock,
+):
     """For one process; gone when it is."""
 
     def __init__(self, clock: Clock | None = None, settings: MgmtSettings | None = None) -> None:
@@ -75,7 +85,7 @@ class MemoryMgmt(MemoryResults, MemoryWishes, MemoryNodes, MemoryWebHosts, Memor
         return resting_of(self._state, wait, most, self._clock.now())
 
     def table(self, relation: str, after: int = 0, limit: int = 100) -> list[dict[str, object]]:
-        return rows_of(self._state, relation, self.nodes())[after : after + limit]
+        return rows_of(self._state, relation, self.nodes(), self._clock.now())[after : after + limit]
 
     def close(self) -> None:
         pass

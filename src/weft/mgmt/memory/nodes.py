@@ -7,6 +7,7 @@ import msgspec
 from weft.errors import MgmtError, TransitionRefused
 from weft.mgmt.memory.chunks import MemoryChunks
 from weft.mgmt.memory.links import MemoryLinks
+from weft.mgmt.memory.slots import MemorySlots
 from weft.mgmt.memory.state import MemoryNode
 from weft.mgmt.rules.admission import LivingNode, admit
 from weft.mgmt.rules.leases import asked_after_register, health_of, is_ended, skew_of, stored_figures
@@ -25,7 +26,7 @@ from weft.mgmt.values import (
 )
 
 
-class MemoryNodes(MemoryLinks, MemoryChunks):
+class MemoryNodes(MemoryLinks, MemoryChunks, MemorySlots):
     def register(self, type: NodeType, address: str, row: int = 0, about: NodeAbout | None = None) -> Lease:  # noqa: A002
         self.reap()
         about = about or NodeAbout()
@@ -41,7 +42,9 @@ class MemoryNodes(MemoryLinks, MemoryChunks):
         node.asked = asked_after_register(node.asked)
         node.about, node.skew, node.figures = about, None, {}
         node.epoch += 1
-        if type is NodeType.INDEX_SERVER and not node.placed:
+        node.acknowledged = 0
+        if type is NodeType.INDEX_SERVER:
+            self._succeed(node)
             self._catch_up(node)
         return Lease(node.id, address, node.epoch)
 
@@ -105,8 +108,7 @@ class MemoryNodes(MemoryLinks, MemoryChunks):
         for chunk in self._state.chunks.values():
             if chunk.builder == node.address and chunk.built is BuilderTask.BUILDING:
                 self._offer_again(chunk, cause, f"the lease of its builder {node.address} has ended")
-        self._state.slots = [None if owner == node.id else owner for owner in self._state.slots]
-        self._state.leaving = {slot for slot in self._state.leaving if self._state.slots[slot] is not None}
+        self._free_slots(node.id)
 
     def nodes(self) -> list[Node]:
         return [self._node(node) for node in self._state.nodes.values()]
@@ -128,6 +130,7 @@ class MemoryNodes(MemoryLinks, MemoryChunks):
             version=node.about.version,
             skew=node.skew,
             figures=node.figures,
+            row=node.row,
         )
 
     def _holds(self, node: MemoryNode) -> int:
@@ -136,4 +139,4 @@ class MemoryNodes(MemoryLinks, MemoryChunks):
             chunk.built is BuilderTask.BUILDING and chunk.builder == node.address
             for chunk in self._state.chunks.values()
         )
-        return links + chunks + len(node.placed) - node.acknowledged
+        return links + chunks + self._unacknowledged(node)

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from weft.errors import MgmtError
+from weft.mgmt.memory.index_servers import placement_state
 from weft.mgmt.memory.state import MemoryChunk, MemoryState
 from weft.mgmt.relations import RELATIONS, TASKS
 from weft.mgmt.rules.clock_jumps import told_jump
@@ -25,13 +26,18 @@ def task_of(chunk: MemoryChunk) -> str:
     return chunk.built.value if chunk.built else "empty"
 
 
-def rows_of(state: MemoryState, relation: str, nodes: Sequence[Node]) -> list[dict[str, object]]:
+def rows_of(state: MemoryState, relation: str, nodes: Sequence[Node], now: int) -> list[dict[str, object]]:
     if relation not in RELATIONS:
         raise MgmtError(f"there is no relation {relation!r}; expected one of: {', '.join(RELATIONS)}")
     columns = RELATIONS[relation]
-    rows = [(node.address, node.type, node.state, node.health) for node in nodes] if relation == "host" else None
-    numbered = enumerate(_READERS[relation](state) if rows is None else rows, 1)
-    return [dict(zip(columns, (number, *row), strict=True)) for number, row in numbered]
+    rows = _rows(state, relation, nodes, now)
+    return [dict(zip(columns, (number, *row), strict=True)) for number, row in enumerate(rows, 1)]
+
+
+def _rows(state: MemoryState, relation: str, nodes: Sequence[Node], now: int) -> Rows:
+    if relation == "host":
+        return [(node.address, node.type, node.state, node.health) for node in nodes]
+    return _pending_hosts(state, now) if relation == "pending_host" else _READERS[relation](state)
 
 
 def counts_of(state: MemoryState, nodes: Sequence[Node], now: int) -> Counts:
@@ -56,9 +62,9 @@ def counts_of(state: MemoryState, nodes: Sequence[Node], now: int) -> Counts:
 
 def resting_of(state: MemoryState, wait: int, most: int, now: int) -> RestingHosts:
     resting = [
-        RestingHost(host, len(links), state.web_hosts[host].ready_at - now)
-        for host, links in state.waiting().items()
-        if state.web_hosts[host].ready_at > now + wait
+        RestingHost(name, len(links), host.ready_at - now, host.reason_at(now))
+        for name, links in state.waiting().items()
+        if (host := state.web_hosts[name]).ready_at > now + wait
     ]
     resting.sort(key=lambda host: (-host.pending, host.web_host))
     return RestingHosts(sum(host.pending for host in resting), resting[:most])
@@ -68,10 +74,16 @@ def _links(state: MemoryState) -> Rows:
     return ((link.url, link.chunk_id, link.state.value) for link in state.links.values())
 
 
-def _pending_hosts(state: MemoryState) -> Rows:
+def _pending_hosts(state: MemoryState, now: int) -> Rows:
     waiting = state.waiting()
     hosts = sorted(state.web_hosts.items())
-    return ((name, len(waiting.get(name, ())), host.ready_at, host.rate) for name, host in hosts)
+    return ((name, len(waiting.get(name, ())), host.ready_at, host.reason_at(now), host.rate) for name, host in hosts)
+
+
+def _placements(state: MemoryState) -> Rows:
+    for server, chunk in state.placements:
+        node = state.nodes[server]
+        yield node.row, chunk, node.address, placement_state(state.chunks[chunk], node)
 
 
 _READERS: Final[Mapping[str, Callable[[MemoryState], Rows]]] = {
@@ -81,7 +93,7 @@ _READERS: Final[Mapping[str, Callable[[MemoryState], Rows]]] = {
     "index_builder": lambda state: (
         (id_, state.chunks[id_].builder, state.chunks[id_].built) for id_ in state.builders
     ),
-    "index_server": lambda state: ((placed.row, placed.chunk_id, placed.server) for placed in state.placements),
+    "index_server": _placements,
     "site": lambda state: (
         (site.name, site.scope, site.is_excluded, site.seeds, site.settings.shown())
         for _, site in sorted(state.sites.items())
@@ -90,5 +102,4 @@ _READERS: Final[Mapping[str, Callable[[MemoryState], Rows]]] = {
         (one.origin, one.status, len(one.body), one.fetched, one.expires) for _, one in sorted(state.robots.items())
     ),
     "address": lambda state: (msgspec.structs.astuple(one) for _, one in sorted(state.addresses.items())),
-    "pending_host": _pending_hosts,
 }

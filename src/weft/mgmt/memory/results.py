@@ -9,7 +9,7 @@ from weft.errors import MgmtError
 from weft.mgmt.memory.claims import MemoryClaims
 from weft.mgmt.memory.links import MemoryLinks
 from weft.mgmt.memory.state import MemoryLink, values_for
-from weft.mgmt.rules.results import MOST_LOSSES, as_kept, by_our_clock, is_same, robots_expiry, wait_until
+from weft.mgmt.rules.results import MOST_LOSSES, as_kept, by_our_clock, is_same, robots_expiry, wait_until, why_wait
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.values import DocId, Lease, LinkState, NodeId, Outcome, Result, Robots
 from weft.model.fetch_error import FetchError
@@ -56,7 +56,8 @@ class MemoryResults(MemoryClaims, MemoryLinks):
         for link in ended:
             if link.result is not None and link.result.retry_after:
                 until = wait_until(link.result, now)
-                self._state.defer(link.web_host, until, now, asked=until)
+                reason = why_wait(link.result, is_robots=link.is_robots)
+                self._state.defer(link.web_host, until, now, reason, asked=until)
 
     def _keep_robots(self, origin: str, result: Result) -> None:
         now = self._clock.now()

@@ -12,6 +12,7 @@ from weft.clock import Clock
 from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost
 from weft.mgmt.rules.results import fields_from_result
+from weft.mgmt.rules.slots import Slot
 from weft.mgmt.values import (
     Address,
     BuilderTask,
@@ -31,9 +32,11 @@ from weft.mgmt.values import (
     Result,
     Robots,
     StoreOwner,
+    TakenBucket,
+    WebToken,
     Wish,
 )
-from weft.model.host import ADDRESS_SLOTS, NO_SLOT
+from weft.model.host import NO_SLOT
 from weft.model.original import Original
 from weft.model.site import Site
 
@@ -83,6 +86,8 @@ class MemoryChunk:
     waits_for: str = ""
     waits_until: int = 0
     waiting_since: int = 0
+    seq: int = 0
+    """Of a round by which it was whole in the index."""
 
 
 @dataclass(slots=True)
@@ -99,8 +104,8 @@ class MemoryNode:
     about: NodeAbout = field(default_factory=NodeAbout)
     skew: int | None = None
     figures: dict[str, Any] = field(default_factory=dict)
-    placed: list[ChunkId] = field(default_factory=list)
     acknowledged: int = 0
+    """The seq up to which everything is committed in all its shards."""
 
 
 @dataclass(slots=True)
@@ -108,19 +113,20 @@ class MemoryWebHost:
     ready_at: int
     set_at: int
     """When `ready_at` was set."""
+    reason: str = ""
+    """Why it waits until then."""
     asked_until: int = 0
     """Until when the server itself asked us to wait."""
+    asked_reason: str = ""
     slot: int = NO_SLOT
     rate: int = 0
 
+    def make_ready(self, now: int) -> None:
+        self.ready_at, self.set_at, self.reason = now, now, ""
 
-@dataclass(slots=True)
-class MemoryPlacement:
-    """A row of index_server."""
-
-    row: int
-    chunk_id: ChunkId
-    server: str
+    def reason_at(self, now: int) -> str:
+        """Why it waits now; a wait that is over has no reason."""
+        return self.reason if self.ready_at > now else ""
 
 
 @dataclass(slots=True)
@@ -132,7 +138,8 @@ class MemoryState:
     builders: list[ChunkId] = field(default_factory=list)
     """Chunks in the order in which builders first took them."""
     nodes: dict[NodeId, MemoryNode] = field(default_factory=dict)
-    placements: list[MemoryPlacement] = field(default_factory=list)
+    placements: dict[tuple[NodeId, ChunkId], None] = field(default_factory=dict)
+    """Index servers and the chunks that are theirs, in the order of the rows of index_server."""
     web_hosts: dict[str, MemoryWebHost] = field(default_factory=dict)
     robots: dict[str, Robots] = field(default_factory=dict)
     addresses: dict[str, Address] = field(default_factory=dict)
@@ -140,11 +147,14 @@ class MemoryState:
     """When each address was saved."""
     sites: dict[str, Site] = field(default_factory=dict)
     wanted: dict[str, Wish] = field(default_factory=dict)
-    slots: list[NodeId | None] = field(default_factory=lambda: [None] * ADDRESS_SLOTS)
-    leaving: set[int] = field(default_factory=set)
+    slots: defaultdict[str, list[Slot]] = field(default_factory=lambda: defaultdict(list))
+    """By pool."""
     identity: dict[str, str] = field(default_factory=dict)
     """What all processes must agree on."""
     store: StoreOwner | None = None
+    web_tokens: dict[str, WebToken] = field(default_factory=dict)
+    """By digest."""
+    buckets: dict[int, TakenBucket] = field(default_factory=dict)
     newest: int = 0
     """The newest moment of any call."""
     jump: ClockJump = field(default_factory=lambda: ClockJump(by=0))
@@ -162,18 +172,22 @@ class MemoryState:
     def web_host(self, name: str, now: int) -> MemoryWebHost:
         return self.web_hosts.setdefault(name, MemoryWebHost(now, now))
 
-    def defer(self, web_host: str, until: int, now: int, asked: int = 0) -> None:
-        known = self.web_hosts.setdefault(web_host, MemoryWebHost(until, now))
+    def defer(self, web_host: str, until: int, now: int, reason: str, asked: int = 0) -> None:
+        known = self.web_hosts.setdefault(web_host, MemoryWebHost(until, now, reason))
         if known.ready_at < until:
-            known.ready_at, known.set_at = until, now
-        known.asked_until = max(known.asked_until, asked)
+            known.ready_at, known.set_at, known.reason = until, now, reason
+        if known.asked_until < asked:
+            known.asked_until, known.asked_reason = asked, reason
 
     def end_wait(self, web_host: str, now: int) -> None:
         """A person wants a page of it now: it waits no longer than its server asked for."""
         known = self.web_hosts.get(web_host)
-        if known is not None and known.ready_at > max(now, known.asked_until):
-            known.ready_at = max(now, known.asked_until)
-            known.set_at = known.set_at if known.asked_until > now else now
+        if known is None or known.ready_at <= now:
+            return
+        if known.asked_until > now:
+            known.ready_at, known.reason = known.asked_until, known.asked_reason
+        else:
+            known.make_ready(now)
 
     def put(self, link: MemoryLink, chunk: ChunkId | None) -> None:
         """Into this chunk, out of any other."""

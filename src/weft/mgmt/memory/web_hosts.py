@@ -1,13 +1,12 @@
-"""What is known about web hosts, in the memory twin: robots.txt, addresses, address slots, sites."""
+"""What is known about web hosts, in the memory twin: robots.txt, addresses, sites."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from weft.mgmt.memory.state import MemoryCalls
-from weft.mgmt.rules.claims import divide_slots, fair_quota
 from weft.mgmt.rules.transitions import Cause, link_after
-from weft.mgmt.values import Address, ClaimedLink, Lease, LinkKind, LinkState, NodeState, NodeType, Robots
+from weft.mgmt.values import Address, ClaimedLink, Lease, LinkKind, LinkState, Robots
 from weft.model.host import slot_of, web_host_of
 from weft.model.site import Site
 
@@ -65,21 +64,3 @@ class MemoryWebHosts(MemoryCalls):
     def add_sites(self, sites: Sequence[Site]) -> None:
         for site in sites:
             self._state.sites.setdefault(site.name, site)
-
-    def own_slots(self, crawler: Lease) -> frozenset[int]:
-        self._alive(crawler)
-        slots, me = self._state.slots, crawler.node
-        given_up = {slot for slot in self._state.leaving if slots[slot] == me}
-        self._state.leaving -= given_up
-        for slot in given_up:
-            slots[slot] = None
-        living = [
-            node.id
-            for node in self._state.nodes.values()
-            if node.type is NodeType.CRAWLER and node.state is not NodeState.OFFLINE
-        ]
-        taken, left = divide_slots(slots, frozenset(self._state.leaving), me, fair_quota(living, me))
-        for slot in taken:
-            slots[slot] = me
-        self._state.leaving |= set(left)
-        return frozenset(slot for slot, owner in enumerate(slots) if owner == me and slot not in self._state.leaving)

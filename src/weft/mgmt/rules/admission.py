@@ -11,6 +11,7 @@ from weft.mgmt.values import NodeAbout, NodeType
 _ADDRESS_SETTINGS: Final = {
     NodeType.CRAWLER: "urlserver.listen or urlserver.address",
     NodeType.SPIDER: "spider.listen or spider.address",
+    NodeType.WEB_APP: "web.listen",
 }
 _THIS_MACHINE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names that mean another machine on every machine."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import Final
@@ -12,6 +12,7 @@ import msgspec
 from weft.clock import Clock
 from weft.mgmt.values import Result
 from weft.model.fetch_error import FetchError
+from weft.model.wait_reason import REASON_MOST, wait_reason
 
 MOST_LOSSES: Final = 3
 """DONE without a stored result this often: the link is in error."""
@@ -42,6 +43,15 @@ def fields_from_result(kind: type[msgspec.Struct]) -> tuple[str, ...]:
 def wait_until(result: Result, now: int) -> int:
     """When a server that asked us to wait may be asked again."""
     return now + min(result.retry_after, RETRY_AFTER_MOST)
+
+
+def why_wait(result: Result, *, is_robots: bool) -> str:
+    return wait_reason(result.status, result.error, result.retry_after, is_robots=is_robots)
+
+
+def kept_reason(reasons: Mapping[str, str] | None, web_host: str) -> str:
+    """Why a web host waits, as a database keeps it; empty: nobody said."""
+    return _plain(reasons.get(web_host, ""), REASON_MOST) if reasons else ""
 
 
 def robots_expiry(result: Result, now: int) -> int:

@@ -1,4 +1,4 @@
-"""Chunks: made, sealed, given to builders, built, and placed on index servers."""
+"""Chunks: made, sealed, given to builders, and built."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from weft.mgmt.rules.chunks import LONGEST_RECORDS_WAIT, SEALED_MOST, goes_alone
 from weft.mgmt.rules.transitions import Cause, builder_after
 from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Row, Transaction
-from weft.mgmt.sql.leases import alive, check
+from weft.mgmt.sql.index_servers import forget_acknowledged, place
+from weft.mgmt.sql.leases import alive
 from weft.mgmt.sql.result_columns import SELECTED, read_result
 from weft.mgmt.values import (
     BuildChunk,
@@ -20,9 +21,7 @@ from weft.mgmt.values import (
     ChunkId,
     Lease,
     LinkState,
-    NodeId,
     NodeType,
-    Placement,
 )
 
 _NEW: Final = "INSERT INTO chunk DEFAULT VALUES RETURNING id"
@@ -80,7 +79,7 @@ _ATTEMPT: Final = """
 SELECT chunk_id, ib_task, lost_leases, errors FROM index_builder
 WHERE chunk_id = :chunk AND ib_host = :address AND attempt = :attempt {lock}
 """
-_BUILT: Final = "UPDATE index_builder SET ib_task = 'built', reason = '' WHERE chunk_id = :chunk"
+_BUILT: Final = "UPDATE index_builder SET ib_task = 'built', reason = '', seq = :seq WHERE chunk_id = :chunk"
 _BUILDING: Final = """
 SELECT chunk_id, ib_task, lost_leases, errors FROM index_builder
 WHERE ib_host = :address AND ib_task <> 'built' AND ib_task = 'building' ORDER BY chunk_id {lock}
@@ -101,27 +100,6 @@ _OFFER_BUILT: Final = """
 UPDATE crawler SET offered = 1 WHERE chunk_id IN (SELECT chunk_id FROM index_builder WHERE ib_task = 'built')
 """
 _BUILT_AGAIN: Final = "UPDATE index_builder SET ib_task = 'error', errors = 0, lost_leases = 0 WHERE ib_task = 'built'"
-
-_SERVERS: Final = """SELECT "index" FROM host WHERE type = :type ORDER BY "index" {update}"""
-_PLACE: Final = """
-INSERT INTO index_server ("row", chunk_id, is_host, number)
-SELECT "row", :chunk, host, placed + 1 FROM host WHERE "index" {in servers} ORDER BY "index"
-"""
-_COUNT_PLACED: Final = """UPDATE host SET placed = placed + 1 WHERE "index" {in servers}"""
-_CATCH_UP: Final = """
-INSERT INTO index_server ("row", chunk_id, is_host, number)
-SELECT host."row", built.chunk_id, host.host, ROW_NUMBER() OVER (ORDER BY built.chunk_id)
-FROM host CROSS JOIN index_builder AS built
-WHERE host."index" = :server AND host.placed = 0 AND built.ib_task = 'built' ORDER BY built.chunk_id
-"""
-_CAUGHT_UP: Final = """
-UPDATE host SET placed = (SELECT count(*) FROM index_server WHERE is_host = host.host) WHERE "index" = :server
-"""
-_NEXT: Final = "SELECT chunk_id FROM index_server WHERE is_host = :address AND number = :number"
-_ACKNOWLEDGE: Final = """
-UPDATE host SET acknowledged = CASE WHEN :number < placed THEN :number ELSE placed END
-WHERE "index" = :server AND acknowledged < :number
-"""
 
 
 def new_chunk(tx: Transaction) -> ChunkId:
@@ -215,14 +193,14 @@ def _links(tx: Transaction, chunks: Sequence[ChunkId]) -> dict[ChunkId, list[Bui
     return found
 
 
-def built(tx: Transaction, counters: CounterChanges, builder: Lease, chunk: ChunkId, attempt: int) -> bool:
+def built(tx: Transaction, counters: CounterChanges, builder: Lease, chunk: ChunkId, attempt: int, seq: int) -> bool:
     alive(tx, builder)
     held = _lock_attempt(tx, builder, chunk, attempt)
     if held is not None and held.task is BuilderTask.BUILDING:
         builder_after(held.task, Cause.BUILD, chunk)
-        tx.run(_BUILT, chunk=chunk)
+        tx.run(_BUILT, chunk=chunk, seq=seq)
         counters.built()
-        _place(tx, chunk)
+        place(tx, chunk)
         return True
     return held is not None and held.task is BuilderTask.BUILT
 
@@ -244,20 +222,6 @@ def _lock_attempt(tx: Transaction, builder: Lease, chunk: ChunkId, attempt: int)
 def _held(row: Row) -> _Held:
     chunk, task, lost_leases, errors = row
     return _Held(chunk, BuilderTask(task), lost_leases, errors)
-
-
-def _place(tx: Transaction, chunk: ChunkId) -> None:
-    """On every index server of every row; numbers rise without gaps because the servers are locked."""
-    servers = [server for (server,) in tx.rows(_SERVERS, type=NodeType.INDEX_SERVER.value)]
-    if servers:
-        tx.run(_PLACE, chunk=chunk, servers=servers)
-        tx.run(_COUNT_PLACED, servers=servers)
-
-
-def catch_up(tx: Transaction, server: NodeId) -> None:
-    """A new index server gets everything that was built before it came."""
-    tx.run(_CATCH_UP, server=server)
-    tx.run(_CAUGHT_UP, server=server)
 
 
 def build_failed(tx: Transaction, builder: Lease, chunk: ChunkId, attempt: int, reason: str) -> bool:
@@ -299,15 +263,5 @@ def offer_built(tx: Transaction, counters: CounterChanges) -> int:
     offered = tx.run(_OFFER_BUILT)
     tx.run(_BUILT_AGAIN)
     counters.lost_built(offered)
+    forget_acknowledged(tx)
     return offered
-
-
-def next_placement(tx: Transaction, server: Lease, after: int) -> Placement | None:
-    check(tx, server)
-    found = tx.rows(_NEXT, address=server.address, number=after + 1)
-    return Placement(after + 1, found[0][0]) if found else None
-
-
-def acknowledge(tx: Transaction, server: Lease, number: int) -> None:
-    alive(tx, server)
-    tx.run(_ACKNOWLEDGE, server=server.node, number=number)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from weft.mgmt.rules.results import ERROR_STATUS
 from weft.mgmt.sql.database import Transaction
@@ -28,29 +29,34 @@ SELECT web_host, pending, :now, :now FROM {rows web_host:text pending:int} AS gi
 ON CONFLICT (web_host) DO UPDATE SET pending = pending_host.pending + excluded.pending
 """
 
-# A web host that gave links becomes the last of those that are ready.
+# A web host that gave links becomes the last of those that are ready; it had no reason to wait.
 _FEWER_PENDING = """
-UPDATE pending_host SET pending = pending_host.pending - given.taken, ready_at = given.now, set_at = given.now
+UPDATE pending_host SET pending = pending_host.pending - given.taken, ready_at = given.now, set_at = given.now,
+    reason = ''
 {from} WHERE pending_host.web_host = given.web_host
 """
 
 _DEFER = """
-INSERT INTO pending_host (web_host, pending, ready_at, set_at, asked_until)
-SELECT web_host, 0, until, :now, asked FROM {rows web_host:text until:int asked:int} AS given WHERE true
-ORDER BY web_host
+INSERT INTO pending_host (web_host, pending, ready_at, set_at, reason, asked_until, asked_reason)
+SELECT web_host, 0, until, :now, reason, asked, asked_reason
+FROM {rows web_host:text until:int reason:text asked:int asked_reason:text} AS given WHERE true ORDER BY web_host
 ON CONFLICT (web_host) DO UPDATE SET
     ready_at = CASE WHEN pending_host.ready_at < excluded.ready_at THEN excluded.ready_at
         ELSE pending_host.ready_at END,
     set_at = CASE WHEN pending_host.ready_at < excluded.ready_at THEN excluded.set_at ELSE pending_host.set_at END,
+    reason = CASE WHEN pending_host.ready_at < excluded.ready_at THEN excluded.reason ELSE pending_host.reason END,
     asked_until = CASE WHEN pending_host.asked_until < excluded.asked_until THEN excluded.asked_until
-        ELSE pending_host.asked_until END
+        ELSE pending_host.asked_until END,
+    asked_reason = CASE WHEN pending_host.asked_until < excluded.asked_until THEN excluded.asked_reason
+        ELSE pending_host.asked_reason END
 WHERE pending_host.ready_at < excluded.ready_at OR pending_host.asked_until < excluded.asked_until
 """
 
 _END_WAITS = """
 UPDATE pending_host SET ready_at = CASE WHEN asked_until > :now THEN asked_until ELSE :now END,
-    set_at = CASE WHEN asked_until > :now THEN set_at ELSE :now END
-WHERE web_host {among hosts} AND ready_at > :now AND ready_at > asked_until
+    set_at = CASE WHEN asked_until > :now THEN set_at ELSE :now END,
+    reason = CASE WHEN asked_until > :now THEN asked_reason ELSE '' END
+WHERE web_host {among hosts} AND ready_at > :now
 """
 
 _TALLIES = """
@@ -62,14 +68,22 @@ ON CONFLICT (part, name) DO UPDATE SET count = tally.count + excluded.count
 _LOCK_CHUNKS = "SELECT 1 FROM crawler WHERE chunk_id {in chunks} ORDER BY chunk_id {lock}"
 
 
+class _Wait(NamedTuple):
+    """Of a web host: until when and why, and the same by its server's own wish."""
+
+    until: int = 0
+    reason: str = ""
+    asked: int = 0
+    asked_reason: str = ""
+
+
 class CounterChanges:
     def __init__(self) -> None:
         self._crawling: Counter[ChunkId] = Counter()
         self._finished: Counter[ChunkId] = Counter()
         self._more: Counter[str] = Counter()
         self._fewer: Counter[str] = Counter()
-        self._deferred: dict[str, tuple[int, int]] = {}
-        """Until when, and until when by the server's own wish."""
+        self._deferred: dict[str, _Wait] = {}
         self._wanted: set[str] = set()
         self._tallies: Counter[str] = Counter()
 
@@ -100,10 +114,14 @@ class CounterChanges:
         self._move(state, LinkState.PENDING)
         self._count_failure(state, result, -1)
 
-    def deferred(self, web_host: str, until: int, asked: int = 0) -> None:
+    def deferred(self, web_host: str, until: int, reason: str, asked: int = 0) -> None:
         """No link of this web host is claimed before `until`; `asked` is until when its server asked us to wait."""
-        before, asked_before = self._deferred.get(web_host, (0, 0))
-        self._deferred[web_host] = max(until, before), max(asked, asked_before)
+        wait = self._deferred.get(web_host, _Wait())
+        if until > wait.until:
+            wait = wait._replace(until=until, reason=reason)
+        if asked > wait.asked:
+            wait = wait._replace(asked=asked, asked_reason=reason)
+        self._deferred[web_host] = wait
 
     def wanted(self, web_host: str) -> None:
         """A person wants a page of it now: it waits no longer than its server asked for."""

@@ -14,7 +14,7 @@ from weft.mgmt.rules.leases import health_of, is_ended
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.values import Health, Lease, Node, NodeId, NodeState, NodeType
 
-_COLUMNS: Final = """ "index", host, type, state, health, asked, epoch, seen """
+_COLUMNS: Final = """ "index", host, type, state, health, asked, epoch, seen, "row" """
 _BY_ADDRESS: Final = f"SELECT {_COLUMNS} FROM host WHERE host = :address {{lock}}"  # noqa: S608
 _BY_INDEX: Final = f'SELECT {_COLUMNS} FROM host WHERE "index" = :node {{lock}}'  # noqa: S608
 _LIVING: Final = f"SELECT {_COLUMNS} FROM host WHERE state <> 'offline' ORDER BY \"index\""  # noqa: S608
@@ -23,7 +23,8 @@ SELECT
     (SELECT COALESCE(sum(crawling), 0) FROM crawler WHERE c_host = host.host AND c_task = 'crawling')
     + (SELECT count(*) FROM link WHERE node = host."index" AND link.state = 'crawling' AND kind = 'robots')
     + (SELECT count(*) FROM index_builder WHERE ib_host = host.host AND ib_task <> 'built' AND ib_task = 'building')
-    + placed - acknowledged,
+    + CASE WHEN type = '{NodeType.INDEX_SERVER}' AND state <> 'offline' THEN
+        (SELECT count(*) FROM index_builder WHERE ib_task = 'built' AND seq > acknowledged) ELSE 0 END,
     machine, version, skew, figures,
     {_COLUMNS}
 FROM host ORDER BY "index"
@@ -35,7 +36,6 @@ VALUES (:address, :type, 'offline', 'healthy', 'online', 0, :now) RETURNING {_CO
 """  # noqa: S608
 
 _ALIVE: Final = """SELECT state, asked FROM host WHERE "index" = :node AND epoch = :epoch {share}"""
-_EPOCH: Final = """SELECT 1 FROM host WHERE "index" = :node AND epoch = :epoch"""
 
 IsDead = Callable[[NodeId, int], bool]
 """Whether the process with this node and epoch is known to be gone, however recent its last heartbeat."""
@@ -51,6 +51,7 @@ class KnownNode(NamedTuple):
     asked: NodeState
     epoch: int
     seen: int
+    row: int
 
     def has_ended(self, now: int, settings: MgmtSettings, is_dead: IsDead) -> bool:
         return is_ended(now - self.seen, settings.lease) or is_dead(self.id, self.epoch)
@@ -60,8 +61,9 @@ class KnownNode(NamedTuple):
 
 
 def _node(row: Row) -> KnownNode:
-    id_, address, type_, state, health, asked, epoch, seen = row
-    return KnownNode(id_, address, type_, NodeState(state), Health(health), NodeState(asked), epoch, seen)
+    id_, address, type_, state, health, *others = row
+    asked, epoch, seen, row_ = others
+    return KnownNode(id_, address, type_, NodeState(state), Health(health), NodeState(asked), epoch, seen, row_)
 
 
 def alive(tx: Transaction, lease: Lease) -> tuple[NodeState, NodeState]:
@@ -71,12 +73,6 @@ def alive(tx: Transaction, lease: Lease) -> tuple[NodeState, NodeState]:
         raise LeaseLost(lease.address, lease.epoch)
     state, asked = found[0]
     return NodeState(state), NodeState(asked)
-
-
-def check(tx: Transaction, lease: Lease) -> None:
-    """For questions, which change nothing: raises LeaseLost."""
-    if not tx.rows(_EPOCH, node=lease.node, epoch=lease.epoch):
-        raise LeaseLost(lease.address, lease.epoch)
 
 
 def lock_node(tx: Transaction, id_: NodeId) -> KnownNode | None:
@@ -145,6 +141,7 @@ def _shown(node: KnownNode, holds: int, told: _Told, now: int, settings: MgmtSet
         version=told.version,
         skew=told.skew,
         figures=msgspec.json.decode(told.figures),
+        row=node.row,
     )
 
 

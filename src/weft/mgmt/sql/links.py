@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from weft.mgmt.rules.results import kept_reason
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.sql.counters import CounterChanges, lock_chunks
 from weft.mgmt.sql.database import Row, Transaction
@@ -260,6 +261,8 @@ def _validators(link: NewLink | Reopen) -> list[str]:
     return [link.etag, link.last_modified, link.original.encode() if link.original else ""]
 
 
-def defer(tx: Transaction, counters: CounterChanges, waits: Mapping[str, int]) -> None:
+def defer(
+    tx: Transaction, counters: CounterChanges, waits: Mapping[str, int], reasons: Mapping[str, str] | None = None
+) -> None:
     for web_host, wait in waits.items():
-        counters.deferred(web_host, tx.now + wait)
+        counters.deferred(web_host, tx.now + wait, kept_reason(reasons, web_host))

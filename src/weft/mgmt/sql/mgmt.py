@@ -10,7 +10,22 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from weft.config.sections import MgmtSettings
 from weft.mgmt.rules.leases import is_ended
-from weft.mgmt.sql import chunks, claims, identity, leases, links, nodes, overview, results, web_hosts, wishes
+from weft.mgmt.sql import (
+    buckets,
+    chunks,
+    claims,
+    identity,
+    index_servers,
+    leases,
+    links,
+    nodes,
+    overview,
+    results,
+    slots,
+    web_hosts,
+    web_tokens,
+    wishes,
+)
 from weft.mgmt.sql.clock_jumps import ClockWentBack, cut_waits, in_time
 from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Database, Transaction
@@ -101,8 +116,7 @@ class SqlMgmt:
     build_failed = writes(chunks.build_failed)
     retry = writes(chunks.retry)
     offer_built = counts_links(chunks.offer_built)
-    next_placement = reads(chunks.next_placement)
-    acknowledge = writes(chunks.acknowledge)
+    acknowledge = writes(index_servers.acknowledge)
 
     open_robots = writes(web_hosts.open_robots)
     save_robots = writes(web_hosts.save_robots)
@@ -111,7 +125,8 @@ class SqlMgmt:
     addresses = reads(web_hosts.addresses)
     save_rates = writes(web_hosts.save_rates)
     rates = reads(web_hosts.rates)
-    own_slots = writes(web_hosts.own_slots)
+    own_slots = writes(slots.own_slots)
+    own_shards = writes(slots.own_shards)
     sites = reads(web_hosts.sites)
     set_sites = writes(web_hosts.set_sites)
     add_sites = writes(web_hosts.add_sites)
@@ -121,6 +136,14 @@ class SqlMgmt:
     agree = writes(identity.agree)
     own_store = writes(identity.own_store)
     index_store = reads(identity.index_store)
+
+    take_bucket = writes(buckets.take_bucket)
+    register_batch = writes(buckets.register_batch)
+
+    add_web_token = writes(web_tokens.add_web_token)
+    use_web_token = writes(web_tokens.use_web_token)
+    revoke_web_token = writes(web_tokens.revoke_web_token)
+    web_tokens = reads(web_tokens.web_tokens)
 
     # The calls below need the settings, or more than one transaction.
 

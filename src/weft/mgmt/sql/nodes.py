@@ -10,19 +10,20 @@ from weft.errors import LeaseLost, MgmtError, TransitionRefused
 from weft.mgmt.rules.admission import admit
 from weft.mgmt.rules.leases import asked_after_register, skew_of, stored_figures
 from weft.mgmt.rules.transitions import ASKED, Cause, node_after
-from weft.mgmt.sql.chunks import catch_up, offer_again
+from weft.mgmt.sql.chunks import offer_again
 from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Transaction
+from weft.mgmt.sql.index_servers import PLACING, catch_up, move, succeed
 from weft.mgmt.sql.leases import IsDead, KnownNode, add_node, living, lock_node, lock_node_at
 from weft.mgmt.sql.links import release
-from weft.mgmt.sql.web_hosts import free_slots
+from weft.mgmt.sql.slots import free_slots
 from weft.mgmt.values import Health, Lease, NodeAbout, NodeId, NodeState, NodeTold, NodeType
 
 REGISTERING: Final = 2
 
 _REGISTER: Final = """
 UPDATE host SET type = :type, "row" = :row, state = :state, health = 'healthy', asked = :asked, epoch = epoch + 1,
-    seen = :now, machine = :machine, version = :version, token = :token, skew = NULL, figures = '{}'
+    seen = :now, machine = :machine, version = :version, token = :token, skew = NULL, figures = '{}', acknowledged = 0
 WHERE "index" = :node RETURNING epoch
 """
 _SEEN: Final = """SELECT asked, seen FROM host WHERE "index" = :node AND epoch = :epoch {update}"""
@@ -47,6 +48,8 @@ def register(
 ) -> Lease:
     """`hold` gets the new lease before anybody else can know of it."""
     tx.serialise(REGISTERING)
+    if type_ is NodeType.INDEX_SERVER:
+        tx.serialise(PLACING)
     admit(type_, address, about, living(tx, settings))
     node = lock_node_at(tx, address) or add_node(tx, type_, address)
     if node.state is not NodeState.OFFLINE:
@@ -56,7 +59,10 @@ def register(
     facts = {"type": type_.value, "row": row, "state": state.value, "asked": asked.value}
     told = {"machine": about.machine, "version": about.version, "token": about.token}
     ((epoch,),) = tx.rows(_REGISTER, node=node.id, now=tx.now, **facts, **told)
+    if row != node.row:
+        move(tx, address, row)
     if type_ is NodeType.INDEX_SERVER:
+        succeed(tx, node.id, row, about.machine)
         catch_up(tx, node.id)
     lease = Lease(node.id, address, epoch)
     hold(lease)

@@ -29,16 +29,27 @@ _CHUNKS: Final[Mapping[str, str]] = {
 }
 
 _RESTING_LINKS: Final = "SELECT coalesce(sum(pending), 0) FROM pending_host WHERE pending > 0 AND ready_at > :moment"
-_RESTING: Final = """
-SELECT web_host, pending, ready_at FROM pending_host WHERE pending > 0 AND ready_at > :moment
+_REASON: Final = "CASE WHEN ready_at > :now THEN reason ELSE '' END"
+"""A wait that is over has none."""
+_RESTING: Final = f"""
+SELECT web_host, pending, ready_at - :now, {_REASON} FROM pending_host WHERE pending > 0 AND ready_at > :moment
 ORDER BY pending DESC, web_host LIMIT :most
+"""  # noqa: S608 - our own columns
+
+_PLACEMENTS: Final = """
+SELECT placed."index", placed."row", placed.chunk_id, placed.is_host,
+    CASE WHEN built.ib_task = 'built' AND built.seq <= host.acknowledged THEN 'indexed' ELSE 'pending' END
+FROM index_server AS placed
+JOIN index_builder AS built ON built.chunk_id = placed.chunk_id
+JOIN host ON host.host = placed.is_host
+WHERE placed."index" > :after ORDER BY placed."index" LIMIT :limit
 """
 
 _OURS: Final[Mapping[str, str]] = {
     "site": "name, scope, is_excluded, seeds, settings FROM site ORDER BY name",
     "robots": "origin, status, length(body), fetched, expires FROM robots ORDER BY origin",
     "address": "web_host, ip, ip_key, expires, reason FROM address ORDER BY web_host",
-    "pending_host": "web_host, pending, ready_at, rate FROM pending_host ORDER BY web_host",
+    "pending_host": f"web_host, pending, ready_at, {_REASON}, rate FROM pending_host ORDER BY web_host",
 }
 
 
@@ -64,10 +75,8 @@ def _named(tallies: Mapping[str, int], prefix: str) -> dict[str, int]:
 def resting_hosts(tx: Transaction, wait: int, most: int = 10) -> RestingHosts:
     moment = tx.now + wait
     links = tx.rows(_RESTING_LINKS, moment=moment)[0][0]
-    found = tx.rows(_RESTING, moment=moment, most=most) if links else []
-    return RestingHosts(
-        int(links), [RestingHost(host, pending, ready_at - tx.now) for host, pending, ready_at in found]
-    )
+    found = tx.rows(_RESTING, now=tx.now, moment=moment, most=most) if links else []
+    return RestingHosts(int(links), [RestingHost(*row) for row in found])
 
 
 def table(tx: Transaction, relation: str, after: int, limit: int, settings: MgmtSettings) -> list[dict[str, object]]:
@@ -79,8 +88,9 @@ def table(tx: Transaction, relation: str, after: int, limit: int, settings: Mgmt
     if relation in DOCUMENTED:
         named = ", ".join(f'"{column}"' for column in columns)
         sql = f'SELECT {named} FROM {relation} WHERE "index" > :after ORDER BY "index" LIMIT :limit'  # noqa: S608
+        sql = _PLACEMENTS if relation == "index_server" else sql
         return [dict(zip(columns, row, strict=True)) for row in tx.rows(sql, after=after, limit=limit)]
-    rows = tx.rows(f"SELECT {_OURS[relation]} LIMIT :limit OFFSET :after", after=after, limit=limit)
+    rows = tx.rows(f"SELECT {_OURS[relation]} LIMIT :limit OFFSET :after", now=tx.now, after=after, limit=limit)
     found = [dict(zip(columns, (after + n, *row), strict=True)) for n, row in enumerate(rows, 1)]
     return [_site(row) for row in found] if relation == "site" else found
 

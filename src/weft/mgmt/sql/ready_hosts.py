@@ -7,7 +7,7 @@ from itertools import starmap
 from typing import Final, NamedTuple
 
 from weft.mgmt.sql.database import Transaction
-from weft.mgmt.sql.web_hosts import claimable_slots
+from weft.mgmt.sql.slots import claimable_slots
 from weft.mgmt.values import NodeId
 from weft.model.host import ADDRESS_SLOTS, NO_SLOT
 
@@ -29,7 +29,7 @@ ORDER BY ready_at, web_host LIMIT :most {skip}
 """
 
 _MAKE_LAST: Final = """
-UPDATE pending_host SET ready_at = :now, set_at = :now WHERE web_host IN (
+UPDATE pending_host SET ready_at = :now, set_at = :now, reason = '' WHERE web_host IN (
     SELECT web_host FROM pending_host WHERE web_host {among hosts} AND ready_at <= :now {skip})
 """
 

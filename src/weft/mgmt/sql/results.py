@@ -7,7 +7,7 @@ from typing import Final
 
 from weft.clock import Clock
 from weft.errors import MgmtError
-from weft.mgmt.rules.results import MOST_LOSSES, as_kept, by_our_clock, is_same, robots_expiry, wait_until
+from weft.mgmt.rules.results import MOST_LOSSES, as_kept, by_our_clock, is_same, robots_expiry, wait_until, why_wait
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.sql.claims import FailedLink, replace
 from weft.mgmt.sql.counters import CounterChanges, lock_chunks
@@ -89,7 +89,7 @@ def finish(tx: Transaction, counters: CounterChanges, ended: Sequence[tuple[Know
         if result.retry_after:
             # With the result, so that whoever dies next, the web host is not asked too early.
             until = wait_until(result, tx.now)
-            counters.deferred(link.web_host, until, asked=until)
+            counters.deferred(link.web_host, until, why_wait(result, is_robots=link.is_robots), asked=until)
         if link.chunk_id is not None:
             counters.finished(link.chunk_id, states[link.doc_id], result)
             if result.position is None and link.node is not None:

@@ -1,4 +1,4 @@
-"""What is known about web hosts: robots.txt, addresses, which crawler owns which address slot, sites."""
+"""What is known about web hosts: robots.txt, addresses, sites."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Final
 
 import msgspec
 
-from weft.mgmt.rules.claims import divide_slots, fair_quota
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.leases import alive
-from weft.mgmt.values import Address, ClaimedLink, Lease, LinkState, NodeId, NodeType, Robots
-from weft.model.host import ADDRESS_SLOTS, NO_SLOT, slot_of, web_host_of
+from weft.mgmt.values import Address, ClaimedLink, Lease, LinkState, Robots
+from weft.model.host import slot_of, web_host_of
 from weft.model.site import Site, SiteSettings, read_settings
 
 _FIND_ROBOTS: Final = """
@@ -60,15 +59,6 @@ ON CONFLICT (web_host) DO UPDATE SET rate = excluded.rate
 """
 _RATES: Final = "SELECT web_host, rate FROM pending_host WHERE web_host {among hosts} AND rate > 0"
 
-_ALL_SLOTS: Final = "SELECT number, node, is_leaving FROM slot ORDER BY number {lock}"
-_MAKE_SLOTS: Final = "INSERT INTO slot (number) SELECT number FROM {rows number:int} AS given WHERE true"
-_CRAWLERS: Final = """SELECT "index" FROM host WHERE type = :type AND state <> 'offline' ORDER BY "index" """
-_OWN: Final = "UPDATE slot SET node = :node, is_leaving = 0 WHERE number {in slots}"
-_GIVE_UP: Final = "UPDATE slot SET node = NULL, is_leaving = 0 WHERE number {in slots}"
-_LEAVE: Final = "UPDATE slot SET is_leaving = 1 WHERE number {in slots}"
-_FREE: Final = "UPDATE slot SET node = NULL, is_leaving = 0 WHERE node = :node"
-_OF_OTHERS: Final = "SELECT number FROM slot WHERE node <> :node"
-
 _SITES: Final = "SELECT name, scope, is_excluded, seeds, settings, led_from FROM site ORDER BY name"
 _SITES_NAMED: Final = "SELECT name, settings FROM site WHERE name {among names}"
 _ADD_SITE: Final = """
@@ -78,8 +68,6 @@ ON CONFLICT (name) DO"""
 _SET_SITE: Final = f"""{_ADD_SITE} UPDATE SET scope = excluded.scope, is_excluded = excluded.is_excluded,
     seeds = excluded.seeds, settings = excluded.settings, led_from = excluded.led_from
 """
-
-SHARING: Final = 3
 
 
 def open_robots(tx: Transaction, crawler: Lease, urls: Mapping[str, str]) -> dict[str, ClaimedLink]:
@@ -153,42 +141,6 @@ def save_rates(tx: Transaction, rates: Mapping[str, int]) -> None:
 
 def rates(tx: Transaction, web_hosts: Sequence[str]) -> dict[str, int]:
     return dict(tx.rows(_RATES, hosts=list(web_hosts)))
-
-
-def own_slots(tx: Transaction, crawler: Lease) -> frozenset[int]:
-    alive(tx, crawler)
-    tx.serialise(SHARING)
-    me = crawler.node
-    owners, leaving = _owners(tx)
-    given_up = [slot for slot in leaving if owners[slot] == me]
-    for slot in given_up:
-        owners[slot] = None
-    leaving -= set(given_up)
-    crawlers = [NodeId(id_) for (id_,) in tx.rows(_CRAWLERS, type=NodeType.CRAWLER.value)]
-    taken, left = divide_slots(owners, frozenset(leaving), me, fair_quota(crawlers, me))
-    for sql, slots in ((_GIVE_UP, given_up), (_OWN, taken), (_LEAVE, left)):
-        if slots:
-            tx.run(sql, slots=slots, **({"node": me} if sql is _OWN else {}))
-    kept = {slot for slot, owner in enumerate(owners) if owner == me} - leaving - set(left)
-    return frozenset(kept.union(taken))
-
-
-def _owners(tx: Transaction) -> tuple[list[NodeId | None], set[int]]:
-    rows = tx.rows(_ALL_SLOTS)
-    if not rows:
-        tx.run(_MAKE_SLOTS, rows=[[number] for number in range(ADDRESS_SLOTS)])
-        rows = tx.rows(_ALL_SLOTS)
-    return [node for _, node, _ in rows], {number for number, _, is_leaving in rows if is_leaving}
-
-
-def free_slots(tx: Transaction, node: NodeId) -> None:
-    tx.run(_FREE, node=node)
-
-
-def claimable_slots(tx: Transaction, crawler: NodeId) -> set[int]:
-    """All address slots that no other crawler owns, and NO_SLOT."""
-    of_others = {number for (number,) in tx.rows(_OF_OTHERS, node=crawler)}
-    return set(range(NO_SLOT, ADDRESS_SLOTS)) - of_others
 
 
 def settings_named(tx: Transaction, names: Iterable[str]) -> dict[str, SiteSettings]:

@@ -1,0 +1,1 @@
+"""What weft knows of itself, as metrics for Prometheus."""

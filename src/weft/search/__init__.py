@@ -1,0 +1,1 @@
+"""Full text: which pages match these words, best first?"""

@@ -1,0 +1,88 @@
+"""Rankings by bands: a count that moves within its band is written over in place and leaves no tombstone.
+
+A band is the count with its six highest bits kept. Counts below 64 have a band each, so inside such a band names are in
+order already; a band of larger counts holds several, and is sorted by whoever reads it. Few names have large counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from weft.store.cassandra.placement import Ranked
+
+_BITS: Final = 6
+SINGLE: Final = 1 << _BITS
+"""Below it each band holds one count."""
+
+
+class RankedCell(NamedTuple):
+    """As it is stored, and as it sorts: the highest count first, ties by name."""
+
+    falling: int
+    """The count, negative."""
+    name: bytes
+    seq: int
+    value: bytes | None
+    """None: the digits of the count."""
+
+    @property
+    def counted(self) -> int:
+        return -self.falling
+
+
+class RankPut(NamedTuple):
+    list: bytes
+    base: int
+    shard: int
+    band: int
+    name: bytes
+    counted: int
+    value: bytes | None
+
+
+class RankDelete(NamedTuple):
+    list: bytes
+    base: int
+    shard: int
+    band: int
+    name: bytes
+
+
+def band_of(count: int) -> int:
+    spare = max(0, count.bit_length() - _BITS)
+    return count >> spare << spare
+
+
+def rank_changes(cells: Iterable[tuple[Ranked, bytes | None]]) -> tuple[list[RankPut], list[RankDelete]]:
+    """What one batch does to rankings. Where a name leaves a count and gets another one in the same band, only the put
+    counts: both are one cell, and a delete would win."""
+    puts: dict[tuple[bytes, int, int, bytes], RankPut] = {}
+    deletes: list[RankDelete] = []
+    for ranked, value in cells:
+        band = band_of(ranked.counted)
+        if value is None:
+            deletes.append(RankDelete(ranked.list, ranked.base, ranked.shard, band, ranked.name))
+            continue
+        told = None if value == b"%d" % ranked.counted else value
+        put = RankPut(ranked.list, ranked.base, ranked.shard, band, ranked.name, ranked.counted, told)
+        key = (ranked.list, ranked.base, band, ranked.name)
+        if key not in puts or puts[key].counted < put.counted:
+            puts[key] = put
+    return list(puts.values()), [each for each in deletes if (each.list, each.base, each.band, each.name) not in puts]
+
+
+def sorted_bands(cells: Iterable[tuple[int, RankedCell]], *, reverse: bool = False) -> Iterator[RankedCell]:
+    """Cells of one partition, given with their bands in the order of reading, in order of count and name."""
+    band, held = -1, list[RankedCell]()
+    for of_band, cell in cells:
+        if of_band < SINGLE:
+            yield from sorted(held, reverse=reverse)
+            held = []
+            yield cell
+            continue
+        if of_band != band:
+            yield from sorted(held, reverse=reverse)
+            band, held = of_band, []
+        held.append(cell)
+    yield from sorted(held, reverse=reverse)

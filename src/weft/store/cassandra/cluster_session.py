@@ -1,0 +1,273 @@
+"""A connection to a cluster: statements prepared once, many requests at a time, each repeated until it is answered."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Condition, Event
+from typing import Any, Final
+
+from cassandra import (
+    ConsistencyLevel,
+    OperationTimedOut,
+    ReadFailure,
+    ReadTimeout,
+    Unavailable,
+    WriteFailure,
+    WriteTimeout,
+)
+from cassandra.cluster import (
+    EXEC_PROFILE_DEFAULT,
+    Cluster,
+    ExecutionProfile,
+    NoHostAvailable,
+    ResponseFuture,
+    Session,
+)
+from cassandra.connection import ConnectionException
+from cassandra.policies import DCAwareRoundRobinPolicy, FallthroughRetryPolicy, RoundRobinPolicy, TokenAwarePolicy
+from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStatement, tuple_factory
+
+from weft.errors import StoreError
+from weft.store.cassandra.address import ClusterAddress
+from weft.store.cassandra.statements import Statement
+
+log = logging.getLogger(__name__)
+
+_PASSING: Final = (
+    *(OperationTimedOut, ReadTimeout, WriteTimeout, ReadFailure, WriteFailure, Unavailable, NoHostAvailable),
+    ConnectionException,
+)
+"""The cluster may answer when it is asked again."""
+_FIRST_PAUSE, _LONGEST_PAUSE, _TELL_EVERY = 0.05, 2.0, 30.0
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    statement: Statement
+    values: tuple[Any, ...]
+    page_size: int | None = None
+
+
+class ClusterSession:
+    """`patience` is how many seconds a request is repeated for; None: until it is answered or `give_up` is set."""
+
+    def __init__(
+        self, address: ClusterAddress, *, in_flight: int = 64, timeout: float = 10.0, patience: float | None = 20.0
+    ) -> None:
+        self.address, self.name = address, str(address)
+        self.give_up = Event()
+        self._in_flight, self._patience = in_flight, patience
+        self._cluster, self._session = connect(address, timeout)
+        self._prepared: dict[Statement, PreparedStatement] = {}
+
+    def write(self, groups: Iterable[Sequence[Request]]) -> None:
+        """Have every group acknowledged; a group lies in one partition and is taken in whole. In any order."""
+        self._all((self._bound_group(group) for group in groups), lambda _: None)
+
+    def read(self, requests: Sequence[Request]) -> list[list[Row]]:
+        """All rows of each request, in the order of requests."""
+        found: list[list[Row]] = [[] for _ in requests]
+        bound = (self._bound(request) for request in requests)
+
+        def keep(answer: tuple[int, ResponseFuture]) -> None:
+            number, future = answer
+            found[number] = list(future.result())
+
+        self._all(bound, keep)
+        return found
+
+    def pages(self, request: Request) -> Iterator[list[Row]]:
+        """The rows of one request page by page; the first page is asked for at once."""
+        return _Pages(self, self._bound(request))
+
+    def run(self, text: str) -> list[Row]:
+        """A statement of the schema."""
+        return list(self._again(lambda: self._session.execute(text)))
+
+    def use(self, keyspace: str) -> None:
+        """From now on, statements mean this keyspace."""
+        self._session.set_keyspace(keyspace)
+
+    def close(self) -> None:
+        self.give_up.set()
+        self._cluster.shutdown()
+
+    def _bound(self, request: Request) -> Any:
+        bound = self._prepare(request.statement).bind(_values(request))
+        bound.is_idempotent = True
+        if request.page_size is not None:
+            bound.fetch_size = request.page_size
+        return bound
+
+    def _bound_group(self, group: Sequence[Request]) -> Any:
+        if len(group) == 1:
+            return self._bound(group[0])
+        batch = BatchStatement(batch_type=BatchType.UNLOGGED)
+        batch.is_idempotent = True
+        for request in group:
+            batch.add(self._prepare(request.statement).bind(_values(request)))
+        return batch
+
+    def _prepare(self, statement: Statement) -> PreparedStatement:
+        prepared = self._prepared.get(statement)
+        if prepared is None:
+            prepared = self._again(lambda: self._session.prepare(statement.value))
+            prepared.is_idempotent = True
+            self._prepared[statement] = prepared
+        return prepared
+
+    def _all(self, statements: Iterable[Any], keep: Callable[[tuple[int, ResponseFuture]], None]) -> None:
+        waiting = _Waiting(self._patience, self.give_up, self.address)
+        flight = _Flight(self._session, self._in_flight)
+        failed = flight.send(enumerate(statements), keep)
+        while failed:
+            waiting.pause(failed[0][2])
+            failed = flight.send(((number, statement) for number, statement, _ in failed), keep)
+
+    def _again(self, ask: Callable[[], Any]) -> Any:
+        waiting = _Waiting(self._patience, self.give_up, self.address)
+        while True:
+            try:
+                return ask()
+            except _PASSING as error:
+                waiting.pause(error)
+
+    def ask_async(self, statement: Any) -> ResponseFuture:
+        return self._session.execute_async(statement)
+
+    def answered(self, future: ResponseFuture, statement: Any) -> Any:
+        """What a request gave; asked again while the cluster cannot answer."""
+        waiting = _Waiting(self._patience, self.give_up, self.address)
+        while True:
+            try:
+                return future.result()
+            except _PASSING as error:
+                waiting.pause(error)
+                future = self._session.execute_async(statement)
+
+
+class _Flight:
+    """Sends many statements, a bounded number at a time, and tells which of them were not answered."""
+
+    def __init__(self, session: Session, most: int) -> None:
+        self._session, self._most = session, most
+        self._changed = Condition()
+        self._ended: deque[tuple[int, Any, ResponseFuture]] = deque()
+
+    def send(
+        self, statements: Iterable[tuple[int, Any]], keep: Callable[[tuple[int, ResponseFuture]], None]
+    ) -> list[tuple[int, Any, Exception]]:
+        failed: list[tuple[int, Any, Exception]] = []
+        under_way = 0
+        for number, statement in statements:
+            if under_way >= self._most:
+                under_way -= self._take(keep, failed)
+            future = self._session.execute_async(statement)
+            under_way += 1
+            ended = (number, statement, future)
+            future.add_callbacks(self._note, self._note, callback_args=(ended,), errback_args=(ended,))
+        while under_way:
+            under_way -= self._take(keep, failed)
+        return failed
+
+    def _note(self, _: object, ended: tuple[int, Any, ResponseFuture]) -> None:
+        with self._changed:
+            self._ended.append(ended)
+            self._changed.notify()
+
+    def _take(
+        self, keep: Callable[[tuple[int, ResponseFuture]], None], failed: list[tuple[int, Any, Exception]]
+    ) -> int:
+        """Wait for at least one; returns how many ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended)
+            ended, self._ended = self._ended, deque()
+        for number, statement, future in ended:
+            try:
+                future.result()
+                keep((number, future))
+            except _PASSING as error:
+                failed.append((number, statement, error))
+        return len(ended)
+
+
+class _Waiting:
+    """How long a request that the cluster cannot answer is repeated, with pauses that grow."""
+
+    def __init__(self, patience: float | None, give_up: Event, address: ClusterAddress) -> None:
+        self._until = None if patience is None else time.monotonic() + patience
+        self._give_up, self._address = give_up, address
+        self._pause, self._told = _FIRST_PAUSE, 0.0
+
+    def pause(self, error: Exception) -> None:
+        problem = _sentence(error)
+        if self._until is not None and time.monotonic() >= self._until:
+            raise StoreError(str(self._address), f"the cluster does not answer: {problem}") from error
+        if self._give_up.wait(self._pause):
+            raise StoreError(str(self._address), f"stopped while the cluster did not answer: {problem}") from error
+        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+        if self._pause == _LONGEST_PAUSE and time.monotonic() >= self._told:
+            log.warning("waiting for the cluster store=%s reason=%s", self._address, problem)
+            self._told = time.monotonic() + _TELL_EVERY
+
+
+class _Pages(Iterator[list[Row]]):
+    def __init__(self, session: ClusterSession, statement: Any) -> None:
+        self._session, self._statement = session, statement
+        self._future: ResponseFuture | None = session.ask_async(statement)
+
+    def __next__(self) -> list[Row]:
+        if self._future is None:
+            raise StopIteration
+        result = self._session.answered(self._future, self._statement)
+        rows = list(result.current_rows)
+        if result.has_more_pages:
+            self._statement.paging_state = result.paging_state
+            self._future = self._session.ask_async(self._statement)
+        else:
+            self._future = None
+        return rows
+
+
+def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:
+    """Raises StoreError with a sentence that names the hosts and the setting."""
+    nearest = DCAwareRoundRobinPolicy(local_dc=address.datacenter) if address.datacenter else RoundRobinPolicy()
+    profile = ExecutionProfile(
+        load_balancing_policy=TokenAwarePolicy(nearest),
+        retry_policy=FallthroughRetryPolicy(),  # we repeat by ourselves, until it is acknowledged
+        consistency_level=ConsistencyLevel.LOCAL_QUORUM,
+        request_timeout=timeout,
+        row_factory=tuple_factory,
+    )
+    cluster = Cluster(
+        list(address.hosts),
+        port=address.port,
+        execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+        auth_provider=address.login(),
+        connect_timeout=timeout,
+        idle_heartbeat_interval=10,
+        protocol_version=5,
+    )
+    try:
+        return cluster, cluster.connect()
+    except Exception as error:
+        cluster.shutdown()
+        raise StoreError(str(address), f"cannot connect ([store] url): {_sentence(error)}") from error
+
+
+def _values(request: Request) -> tuple[Any, ...]:
+    """None says nothing; to the cluster it would be a delete."""
+    return tuple(UNSET_VALUE if value is None else value for value in request.values)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, NoHostAvailable) and error.errors:
+        host, why = next(iter(error.errors.items()))
+        return f"{host}: {why}"
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,208 @@
+"""Where a cell lies in the cluster: the only place that knows.
+
+Cells lie in partitions named by a base (the part of the index that a domain belongs to) and a shard. A row's home is
+one partition; families without bound are spread over all shards of their base by the name in their qualifier, so that
+no partition grows with one page or domain, and are read by a merge. Rankings have a form of their own (`ranking`): if
+they were keyed by the count, every count that moves would leave a tombstone where the ranking is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+from zlib import crc32
+
+from weft.errors import WeftError
+from weft.model.domain import reversed_domain
+from weft.model.host import domain_of_host
+from weft.model.url import Uri, domain_of
+from weft.model.versions import BASES
+from weft.store.encoding import descending, split_descending
+from weft.store.tables import Table
+
+META_BASE: Final = BASES
+"""The store's own notes belong to no domain."""
+_CHANGES, _FEED, _FLUO, _LINKS, _META, _QUERY = (
+    *(Table.CHANGES, Table.FEED, Table.FLUO, Table.LINKS, Table.META, Table.QUERY),
+)
+_NEW_PREFIX: Final = 10
+"""Bytes before the uri in a qualifier of `new`: hops, rarity, when it was discovered."""
+_DUE_PREFIX: Final = 8
+_LONGEST_COUNT: Final = 9
+"""Bytes of an encoded count below 2**63."""
+
+
+_BY_BASE: Final = {(_LINKS, b"c:"), (_LINKS, b"r:"), (_LINKS, b"w:"), (_CHANGES, b"a:"), (_FEED, b"f:")}
+"""Rows that name their base: there is one of each."""
+
+
+class Partition(NamedTuple):
+    """Of the physical tables `cells` and `history`."""
+
+    base: int
+    shard: int
+
+
+class Ranked(NamedTuple):
+    """A cell of a ranking, taken apart."""
+
+    list: bytes
+    """Which ranking: `t`, `p`, `r`, or `d:` and a domain."""
+    base: int
+    shard: int
+    name: bytes
+    counted: int
+
+
+class Rankings(NamedTuple):
+    """The partitions that one ranking is spread over."""
+
+    list: bytes
+    partitions: Sequence[Partition]
+
+
+_GLOBAL: Final = {
+    (_QUERY, b"t:"): b"t",
+    (Table.DOMAINS, b"p:"): b"p",
+    (Table.DOMAINS, b"r:"): b"r",
+}
+"""Rankings over all domains: rows of a prefix, a count and a name. One partition a base, for whoever reads them reads
+every base."""
+
+
+class Placement:
+    """Pure: the same cell has the same place for good. `shards` is fixed when the keyspace is made."""
+
+    def __init__(self, shards: int) -> None:
+        self.shards = shards
+
+    # Cells
+
+    def of_cell(self, table: Table, row: bytes, family: bytes, qualifier: bytes) -> Partition:
+        home = self.home(table, row)
+        name = spread_name(table, row, family, qualifier)
+        return home if name is None else Partition(home.base, crc32(name) % self.shards)
+
+    def of_family(self, table: Table, row: bytes, family: bytes | None) -> list[Partition]:
+        """Where the cells of a family, or of the whole row, may lie."""
+        home = self.home(table, row)
+        if family is None:
+            is_spread = (table is _QUERY and row[:2] == b"p:") or (table is _LINKS and row[:2] == b"l:")
+        else:
+            is_spread = spread_name(table, row, family, b"\xff" * 16) is not None
+        return [Partition(home.base, shard) for shard in range(self.shards)] if is_spread else [home]
+
+    def home(self, table: Table, row: bytes) -> Partition:
+        if table is _META:
+            return Partition(META_BASE, 0)
+        kind = row[:2]
+        if kind == b"p:" or (table is Table.DOCS and kind == b"x:") or (table is _CHANGES and kind == b"u:"):
+            return self._of_uri(row[2:])
+        if kind in (b"d:", b"l:"):
+            return self._of_domain(row[2:])
+        if table is _FLUO:
+            return self._of_fluo(row, kind)
+        if table is _LINKS and kind == b"s:":
+            return Partition(base_of_site(row[2:]), 0)
+        base = base_in(row[2:4]) if (table, kind) in _BY_BASE else None
+        return self._of_name(row) if base is None else Partition(base, 0)
+
+    def of_rows(self, table: Table, prefix: bytes) -> list[Partition]:
+        """Where rows that begin with `prefix` may lie."""
+        if table is _META:
+            return [Partition(META_BASE, 0)]
+        base = None
+        if table is _FLUO and prefix[:3] in (b"um:", b"dm:", b"tm:"):
+            base = base_in(prefix[3:5])
+        bases = range(BASES) if base is None else (base,)
+        return [Partition(each, shard) for each in bases for shard in range(self.shards)]
+
+    def _of_fluo(self, row: bytes, kind: bytes) -> Partition:
+        base = base_in(row[3:5]) if kind in (b"um", b"dm", b"tm") else None
+        if base is None:
+            return self._of_name(row)
+        return Partition(base, crc32(row[6:]) % self.shards if row[6:] else 0)
+
+    def _of_uri(self, uri: bytes) -> Partition:
+        return Partition(base_of_uri(uri), crc32(uri) % self.shards)
+
+    def _of_domain(self, domain: bytes) -> Partition:
+        return Partition(crc32(domain) % BASES, crc32(domain) // BASES % self.shards)
+
+    def _of_name(self, row: bytes) -> Partition:
+        """A row that means nothing to the link index, as tests write them."""
+        return Partition(crc32(row) % BASES, crc32(row) // BASES % self.shards)
+
+    # Rankings
+
+    def of_ranked(self, table: Table, row: bytes, family: bytes, qualifier: bytes) -> Ranked | None:
+        """The ranking that a cell is of; None: it is an ordinary cell."""
+        found = _GLOBAL.get((table, row[:2]))
+        if found is not None and not family and not qualifier and (place := ranked_place(row[2:])):
+            count, name = place
+            base = base_of_uri(name) if found == b"t" else crc32(name) % BASES
+            return Ranked(found, base, 0, name, count)
+        if table is _QUERY and family == b"rank" and row[:2] == b"d:" and (place := ranked_place(qualifier)):
+            count, name = place
+            return Ranked(row, crc32(row[2:]) % BASES, crc32(name) % self.shards, name, count)
+        return None
+
+    def global_ranking(self, table: Table, kind: bytes) -> Rankings | None:
+        """The ranking whose rows begin with these two bytes."""
+        found = _GLOBAL.get((table, kind))
+        return None if found is None else Rankings(found, [Partition(base, 0) for base in range(BASES)])
+
+    def domain_ranking(self, row: bytes) -> Rankings:
+        base = crc32(row[2:]) % BASES
+        return Rankings(row, [Partition(base, shard) for shard in range(self.shards)])
+
+
+def spread_name(table: Table, row: bytes, family: bytes, qualifier: bytes) -> bytes | None:
+    """By what a cell of a family without bound is spread over the shards; None: it lies with its row."""
+    if table is _QUERY and family == b"inlinks" and row[:2] == b"p:":
+        return qualifier
+    if table is not _LINKS or row[:2] != b"l:" or family in (b"domain", b"entered", b"hosts"):
+        return None
+    if family == b"new":
+        return qualifier[_NEW_PREFIX:]
+    return qualifier[_DUE_PREFIX:] if family == b"due" else qualifier
+
+
+def ranked_place(data: bytes) -> tuple[int, bytes] | None:
+    """The count that these bytes begin with, and the name that follows; None: they are something else."""
+    size = 1 + 0xFF - data[0] if data else 0
+    if not 0 < size <= min(len(data), _LONGEST_COUNT):
+        return None
+    count, name = split_descending(data)
+    return (count, name) if name and descending(count) == data[:size] else None
+
+
+def keeps_with_time(table: Table, family: bytes) -> bool:
+    """Whether a cell is never written again and vanishes by itself: history, and what a round told search."""
+    return table is _CHANGES or (table is _FEED and family == b"round")
+
+
+def base_in(digits: bytes) -> int | None:
+    """The base that two hex digits in a row name."""
+    try:
+        base = int(digits, 16) if len(digits) == 2 else BASES
+    except ValueError:
+        return None
+    return base if base < BASES else None
+
+
+@lru_cache(maxsize=65_536)
+def base_of_uri(uri: bytes) -> int:
+    try:
+        domain = reversed_domain(domain_of(Uri(uri.decode("ascii")))).encode()
+    except (ValueError, WeftError):
+        domain = uri  # no uri of the link index
+    return crc32(domain) % BASES
+
+
+def base_of_site(site: bytes) -> int:
+    try:
+        return crc32(reversed_domain(domain_of_host(site.decode("ascii"))).encode()) % BASES
+    except (ValueError, WeftError):
+        return crc32(site) % BASES

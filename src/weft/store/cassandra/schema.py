@@ -1,0 +1,97 @@
+"""The keyspace: its tables, and what was decided for good when it was made."""
+
+# ruff: noqa: S608 - the keyspace is a name that parse_address has checked
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from weft.errors import StoreError, StoreForeign, StoreMissing
+
+if TYPE_CHECKING:
+    from weft.store.cassandra.cluster_session import ClusterSession
+
+VERSION: Final = 1
+SHARDS: Final = 16
+"""Partitions stay below 100 MB up to about a thousand million links."""
+GC_GRACE: Final = 3 * 24 * 3600
+"""Longer than the longest time that a write may be late, with the time between two repairs: a delete that was forgotten
+before would let a late put live again."""
+_OPTIONS: Final = (
+    f"gc_grace_seconds = {GC_GRACE} AND compression = {{'class': 'LZ4Compressor', 'chunk_length_in_kb': 16}} "
+    "AND compaction = {'class': 'UnifiedCompactionStrategy', 'only_purge_repaired_tombstones': '%s'}"
+)
+_CELLS: Final = (
+    "(base smallint, shard smallint, row blob, column blob, value blob, PRIMARY KEY ((base, shard), row, column))"
+)
+TABLES: Final = {
+    "cells": _CELLS,
+    "history": _CELLS,
+    "ranking": (
+        "(list blob, base smallint, shard smallint, band bigint, name blob, count bigint, value blob, "
+        "PRIMARY KEY ((list, base, shard), band, name)) WITH CLUSTERING ORDER BY (band DESC, name ASC)"
+    ),
+    "near": "(row blob, column blob, value blob, PRIMARY KEY (row, column))",
+    "notes": "(name text PRIMARY KEY, value text)",
+}
+
+
+class Keyspace(NamedTuple):
+    """What is fixed for good."""
+
+    version: int
+    shards: int
+    id: str
+    """Names this store, wherever it is reached from."""
+
+
+def schema_text(keyspace: str, replication: int, datacenter: str = "", *, purge_repaired: bool = True) -> list[str]:
+    """The statements that make a keyspace, in order."""
+    where = f"'class': 'NetworkTopologyStrategy', '{datacenter or 'replication_factor'}': {replication}"
+    options = _OPTIONS % ("true" if purge_repaired else "false")
+    made = [f"CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {{{where}}} AND durable_writes = true"]
+    for name, columns in TABLES.items():
+        joint = "AND" if " WITH " in columns else "WITH"
+        made.append(f"CREATE TABLE IF NOT EXISTS {keyspace}.{name} {columns} {joint} {options}")
+    return made
+
+
+def notes_text(keyspace: str, made: Keyspace) -> list[str]:
+    """Written last, and only if nobody else has: a keyspace without them is not finished."""
+    stamp = "USING TIMESTAMP 1"
+    return [
+        f"INSERT INTO {keyspace}.notes (name, value) VALUES ('keyspace', '{_encoded(made)}') {stamp}",
+    ]
+
+
+def read_keyspace(session: ClusterSession) -> Keyspace:
+    """Raises StoreMissing or StoreForeign with the command that helps."""
+    name = session.address.keyspace
+    known = session.run(f"SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{name}'")
+    tables = {row[0] for row in known}
+    if not tables:
+        raise StoreMissing(session.name, "there is no such keyspace; `weft schema cassandra --apply` makes it")
+    if missing := TABLES.keys() - tables:
+        raise StoreForeign(session.name, f"this keyspace has no table {min(missing)}, so it is not one of weft's")
+    found = session.run(f"SELECT value FROM {name}.notes WHERE name = 'keyspace'")
+    if not found:
+        raise StoreMissing(session.name, "this keyspace is unfinished; `weft schema cassandra --apply` finishes it")
+    made = _decoded(session, found[0][0])
+    if made.version != VERSION:
+        raise StoreForeign(
+            session.name, f"this keyspace has version {made.version} of weft's tables; this weft uses {VERSION}"
+        )
+    return made
+
+
+def _encoded(made: Keyspace) -> str:
+    return msgspec.json.encode(made._asdict()).decode()
+
+
+def _decoded(session: ClusterSession, text: str) -> Keyspace:
+    try:
+        return Keyspace(**msgspec.json.decode(text, type=dict[str, int | str]))  # type: ignore[arg-type]
+    except (msgspec.DecodeError, TypeError) as error:
+        raise StoreError(session.name, f"its notes cannot be read: {error}") from error

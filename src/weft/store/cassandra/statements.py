@@ -1,0 +1,65 @@
+"""Every statement of the cluster, prepared here and nowhere else.
+
+A write without a timestamp takes the clock's, which is above every seq: it would hide a cell for good. So all writes
+are made here, `USING TIMESTAMP` the seq of their batch. Puts are UPDATEs, which leave no marker of the row behind, so
+that a delete of the row takes all of it.
+"""
+
+# ruff: noqa: S608 - texts of our own; values are bound
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+_CELL: Final = "WHERE base = ? AND shard = ? AND row = ? AND column = ?"
+_ROW: Final = "WHERE base = ? AND shard = ? AND row = ?"
+_PART: Final = "WHERE base = ? AND shard = ?"
+_FOUND: Final = "SELECT row, column, value, WRITETIME(value) FROM"
+_RANKED: Final = "SELECT band, name, count, value, WRITETIME(count) FROM ranking"
+_RANKING: Final = "WHERE list = ? AND base = ? AND shard = ?"
+_BACKWARDS: Final = "ORDER BY row DESC, column DESC"
+_RANKS_BACKWARDS: Final = "ORDER BY band ASC, name DESC"
+
+
+class Statement(Enum):
+    """By name; the text is prepared when it is first used."""
+
+    # Writes. The driver fills in the question marks in their order.
+    PUT_CELL = f"UPDATE cells USING TIMESTAMP ? SET value = ? {_CELL}"
+    DELETE_CELL = f"DELETE FROM cells USING TIMESTAMP ? {_CELL}"
+    PUT_HISTORY = f"UPDATE history USING TIMESTAMP ? AND TTL ? SET value = ? {_CELL}"
+    DELETE_HISTORY = f"DELETE FROM history USING TIMESTAMP ? {_CELL}"
+    PUT_RANK = f"UPDATE ranking USING TIMESTAMP ? SET count = ?, value = ? {_RANKING} AND band = ? AND name = ?"
+    DELETE_RANK = f"DELETE FROM ranking USING TIMESTAMP ? {_RANKING} AND band = ? AND name = ?"
+    PUT_NEAR = "UPDATE near USING TIMESTAMP ? SET value = ? WHERE row = ? AND column = ?"
+    DELETE_NEAR = "DELETE FROM near USING TIMESTAMP ? WHERE row = ? AND column = ?"
+
+    # Reads. Everywhere the upper end of a range is not part of it.
+    GET_CELLS = f"{_FOUND} cells {_PART} AND (row, column) IN ?"
+    GET_HISTORY = f"{_FOUND} history {_PART} AND (row, column) IN ?"
+    GET_NEAR = "SELECT row, column, value, WRITETIME(value) FROM near WHERE row = ? AND column IN ?"
+    SCAN_CELLS = f"{_FOUND} cells {_ROW} AND column >= ? AND column < ?"
+    SCAN_CELLS_BACKWARDS = f"{_FOUND} cells {_ROW} AND column >= ? AND column < ? {_BACKWARDS}"
+    SCAN_HISTORY = f"{_FOUND} history {_ROW} AND column >= ? AND column < ?"
+    SCAN_HISTORY_BACKWARDS = f"{_FOUND} history {_ROW} AND column >= ? AND column < ? {_BACKWARDS}"
+    SCAN_NEAR = f"{_FOUND} near WHERE row = ? AND column >= ? AND column < ?"
+    SCAN_NEAR_BACKWARDS = f"{_FOUND} near WHERE row = ? AND column >= ? AND column < ? ORDER BY column DESC"
+    WALK_CELLS = f"{_FOUND} cells {_PART} AND row >= ? AND row < ?"
+    WALK_CELLS_BACKWARDS = f"{_FOUND} cells {_PART} AND row >= ? AND row < ? {_BACKWARDS}"
+    WALK_HISTORY = f"{_FOUND} history {_PART} AND row >= ? AND row < ?"
+    WALK_HISTORY_BACKWARDS = f"{_FOUND} history {_PART} AND row >= ? AND row < ? {_BACKWARDS}"
+    ROWS_OF_CELLS = f"SELECT row FROM cells {_PART} AND row >= ? AND row < ? GROUP BY row"
+    ROWS_OF_HISTORY = f"SELECT row FROM history {_PART} AND row >= ? AND row < ? GROUP BY row"
+    ROWS_OF_NEAR = "SELECT DISTINCT row FROM near"
+    # Bands fall: what is further on in a ranking has a smaller count.
+    SCAN_RANKS = f"{_RANKED} {_RANKING}"
+    SCAN_RANKS_FROM = f"{_RANKED} {_RANKING} AND band <= ?"
+    SCAN_RANKS_BACKWARDS = f"{_RANKED} {_RANKING} {_RANKS_BACKWARDS}"
+    SCAN_RANKS_BACKWARDS_FROM = f"{_RANKED} {_RANKING} AND band >= ? {_RANKS_BACKWARDS}"
+    SCAN_BAND_FROM = f"{_RANKED} {_RANKING} AND band = ? AND name >= ?"
+    SCAN_BAND_BACKWARDS_FROM = f"{_RANKED} {_RANKING} AND band = ? AND name <= ? {_RANKS_BACKWARDS}"
+    LISTS = "SELECT DISTINCT list, base, shard FROM ranking"
+
+
+WRITES: Final = tuple(each for each in Statement if not each.value.startswith("SELECT"))

@@ -1,0 +1,65 @@
+"""The cluster as a store: batches in any order of seq, each cell under the timestamp of its batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NoReturn, Self
+
+from weft.errors import BatchRefused
+from weft.store.api import Batch, Capability
+from weft.store.cassandra.cluster_session import ClusterSession
+from weft.store.cassandra.placement import Placement
+from weft.store.cassandra.schema import Keyspace
+from weft.store.cassandra.view import SEQ_COLUMN, CassandraView
+from weft.store.cassandra.writing import Lifetimes, write_groups
+from weft.store.encoding import cell_key
+from weft.store.tables import Table
+
+_SEQ_KEY = cell_key(Table.META.byte, *SEQ_COLUMN)
+
+
+class CassandraStore(CassandraView):
+    """Cells alone: whoever owns the index writes through `RegisteredStore`, so that no batch is ever left in part."""
+
+    capabilities = Capability.ANY_ORDER
+
+    def __init__(self, session: ClusterSession, keyspace: Keyspace, lifetimes: Lifetimes) -> None:
+        super().__init__(session, Placement(keyspace.shards))
+        self.keyspace, self._lifetimes = keyspace, lifetimes
+        self._highest = super().last_seq
+
+    @property
+    def last_seq(self) -> int:
+        return self._highest
+
+    def write(self, batch: Batch, seq: int) -> None:
+        self._check(batch, seq)
+        self._session.write(write_groups(batch.cells, seq, self._placement, self._lifetimes))
+        # Alone and last: who sees it may rely on all the rest.
+        self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetimes))
+        self._highest = max(self._highest, seq)
+
+    def _check(self, batch: Batch, seq: int) -> None:
+        if seq < 1:
+            raise BatchRefused(self._session.name, f"seq {seq} is not a sequence number; they count from 1")
+        if batch.row_ranges:
+            raise BatchRefused(self._session.name, "row ranges cannot be deleted in a cluster")
+
+    def refresh(self) -> None:
+        """Nothing to do: this view is always current."""
+
+    def snapshot(self) -> NoReturn:
+        raise BatchRefused(self._session.name, "a cluster has no snapshots; hold its writer still instead")
+
+    def flush(self) -> None:
+        """Nothing to do: the cluster looks after its files."""
+
+    def checkpoint(self, target: Path) -> None:
+        raise BatchRefused(self._session.name, f"a cluster is not copied to {target}; use its own snapshots")
+
+    def statistics(self) -> Mapping[str, int]:
+        return {"last_seq": self.last_seq}
+
+    def __enter__(self) -> Self:
+        return self

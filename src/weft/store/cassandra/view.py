@@ -1,0 +1,403 @@
+"""Reading a cluster: every scan is a merge of the partitions that its cells may lie in."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice
+from typing import Any, Final, Self
+
+from weft.store.api import Cell, Column
+from weft.store.cassandra.bands import SINGLE, RankedCell, band_of, sorted_bands
+from weft.store.cassandra.cluster_session import ClusterSession, Request, Row
+from weft.store.cassandra.packing import unpacked
+from weft.store.cassandra.placement import Partition, Placement, Rankings, keeps_with_time
+from weft.store.cassandra.statements import Statement
+from weft.store.encoding import after, cell_key, descending, family_key, split_descending
+from weft.store.tables import Table
+
+SEQ_COLUMN: Final = Column(b"seq")
+"""Written when all other cells of a batch are in; its own seq is the highest that is complete."""
+_END: Final = b"\xff" * 9
+"""Above every row and every column: tables begin with a smaller byte, and no family begins with nine of these."""
+_AT_ONCE: Final = 100
+"""Cells that one request asks for by name."""
+_PAGE: Final = 2_000
+_PAGE_CUR: Final = (b"page", b"cur")
+
+
+class CassandraView:
+    """A Reader. Nothing holds still: a batch that is being written may be seen in part."""
+
+    def __init__(self, session: ClusterSession, placement: Placement) -> None:
+        self._session, self._placement = session, placement
+        self._seen_seq: int | None = None
+
+    @property
+    def last_seq(self) -> int:
+        if self._seen_seq is None:
+            cell = self.get(Table.META, [SEQ_COLUMN])[0]
+            self._seen_seq = 0 if cell is None else cell.seq
+        return self._seen_seq
+
+    # Cells by name
+
+    def get(self, table: Table, columns: Sequence[Column]) -> list[Cell | None]:
+        places: defaultdict[tuple[Statement, Any], set[tuple[bytes, bytes]]] = defaultdict(set)
+        keys = [self._place(table, Column(*column)) for column in columns]
+        ranked = [number for number, key in enumerate(keys) if key is None]
+        for key in keys:
+            if key is not None:
+                places[key[0], key[1]].add(key[2])
+        found = self._looked_up(places)
+        cells = [self._cell(column, key and found.get(key[2])) for column, key in zip(columns, keys, strict=True)]
+        for number in ranked:
+            cells[number] = self._get_ranked(table, Column(*columns[number]))
+        return cells
+
+    def _place(self, table: Table, column: Column) -> tuple[Statement, Any, tuple[bytes, bytes]] | None:
+        """Which statement finds it, in which partition, under which row and column; None: it is of a ranking."""
+        if self._placement.of_ranked(table, *column) is not None:
+            return None
+        table = stored_in(table, column)
+        row, name = table.byte + column.row, column_name(column.family, column.qualifier)
+        if is_near(table, column.row):
+            return Statement.GET_NEAR, column.row, (row, name)
+        statement = Statement.GET_HISTORY if keeps_with_time(table, column.family) else Statement.GET_CELLS
+        return statement, self._placement.of_cell(table, *column), (row, name)
+
+    def _looked_up(self, places: dict[tuple[Statement, Any], set[tuple[bytes, bytes]]]) -> dict[Any, Row]:
+        requests = list[Request]()
+        for (statement, partition), names in places.items():
+            for some in _parts(sorted(names), _AT_ONCE):
+                if statement is Statement.GET_NEAR:
+                    requests.append(Request(statement, (some[0][0], [column for _, column in some])))
+                else:
+                    requests.append(Request(statement, (*partition, some)))
+        return {(row[0], row[1]): row for rows in self._session.read(requests) for row in rows}
+
+    def _cell(self, column: Column, found: Row | None) -> Cell | None:
+        return None if found is None else Cell(*column, found[3], unpacked(found[2]))
+
+    def _get_ranked(self, table: Table, column: Column) -> Cell | None:
+        ranked = self._placement.of_ranked(table, *column)
+        if ranked is None:
+            return None
+        band, name = band_of(ranked.counted), ranked.name
+        place = (ranked.list, ranked.base, ranked.shard)
+        rows = self._session.read([Request(Statement.SCAN_BAND_FROM, (*place, band, name), 1)])[0]
+        for _, of, count, value, seq in rows[:1]:
+            if of == name and count == ranked.counted:
+                return Cell(*column, seq, b"%d" % count if value is None else value)
+        return None
+
+    # Cells of a row
+
+    def scan(
+        self,
+        table: Table,
+        row: bytes,
+        family: bytes | None = None,
+        *,
+        prefix: bytes = b"",
+        start: bytes | None = None,
+        limit: int | None = None,
+        reverse: bool = False,
+    ) -> Iterator[Cell]:
+        if family is None and (prefix or start is not None):
+            raise ValueError("prefix and start choose qualifiers of one family: name the family")
+        if limit == 0:
+            return iter(())
+        if table is Table.QUERY and row[:2] == b"d:" and family in (None, b"rank"):
+            cells = self._scan_domain(row, family, prefix, start, reverse=reverse)
+        elif self._placement.of_ranked(table, row, b"", b"") is not None:
+            cells = self._scan_ranked_row(table, row, family, prefix)
+        else:
+            cells = self._scan_cells(table, row, family, prefix, start, limit, reverse=reverse)
+        return islice(cells, limit)
+
+    def _scan_cells(
+        self,
+        table: Table,
+        row: bytes,
+        family: bytes | None,
+        prefix: bytes,
+        start: bytes | None,
+        limit: int | None,
+        *,
+        reverse: bool,
+    ) -> Iterator[Cell]:
+        first, end = _column_range(family, prefix, start, reverse=reverse)
+        streams = list[Iterator[Cell]]()
+        partitions = self._placement.of_family(table, row, family)
+        page = _page_size(limit, len(partitions))
+        for statement, place in self._row_places(table, row, family, partitions, reverse=reverse):
+            request = Request(statement, (*place, table.byte + row, first, end), page)
+            streams.append(self._cells(self._session.pages(request)))
+        if table is Table.QUERY and row[:2] == b"p:" and family in (None, b"page"):
+            streams.append(self._shared_cur(row, first, end))
+        return _merged(streams, reverse=reverse)
+
+    def _row_places(
+        self, table: Table, row: bytes, family: bytes | None, partitions: list[Partition], *, reverse: bool
+    ) -> Iterator[tuple[Statement, tuple[Any, ...]]]:
+        if is_near(table, row):
+            yield (Statement.SCAN_NEAR_BACKWARDS if reverse else Statement.SCAN_NEAR), ()
+            return
+        of_cells = Statement.SCAN_CELLS_BACKWARDS if reverse else Statement.SCAN_CELLS
+        of_history = Statement.SCAN_HISTORY_BACKWARDS if reverse else Statement.SCAN_HISTORY
+        for partition in partitions:
+            if table is not Table.CHANGES and (family is None or not keeps_with_time(table, family)):
+                yield of_cells, partition
+            if table is Table.CHANGES or (table is Table.FEED and family in (None, b"round")):
+                yield of_history, partition
+
+    def _shared_cur(self, row: bytes, first: bytes, end: bytes) -> Iterator[Cell]:
+        """What a page says is stored once, with the state of the link index."""
+        if first <= column_name(*_PAGE_CUR) < end:
+            cell = self.get(Table.QUERY, [Column(row, *_PAGE_CUR)])[0]
+            if cell is not None:
+                yield cell
+
+    # Rankings
+
+    def _scan_domain(
+        self, row: bytes, family: bytes | None, prefix: bytes, start: bytes | None, *, reverse: bool
+    ) -> Iterator[Cell]:
+        cells = self._scan_cells(Table.QUERY, row, None, b"", None, None, reverse=reverse) if family is None else ()
+        ranks = self._ranks_of_domain(row, start, reverse=reverse)
+        if prefix:
+            ranks = (cell for cell in ranks if cell.qualifier.startswith(prefix))
+        return _merged([iter(cells), ranks], reverse=reverse)
+
+    def _ranks_of_domain(self, row: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
+        begin = None if start is None else _rank_start(start, reverse=reverse)
+        for found in self._ranking(self._placement.domain_ranking(row), begin, reverse=reverse):
+            yield Cell(row, b"rank", descending(found.counted) + found.name, found.seq, _value(found))
+
+    def _scan_ranked_row(self, table: Table, row: bytes, family: bytes | None, prefix: bytes) -> Iterator[Cell]:
+        cell = self._get_ranked(table, Column(row)) if not family and not prefix else None
+        return iter(() if cell is None else (cell,))
+
+    def _ranking(self, ranking: Rankings, begin: tuple[int, bytes] | None, *, reverse: bool) -> Iterator[RankedCell]:
+        """In order, without doubles: while a batch is written, a name may be in two bands; the higher seq is true."""
+        streams = [
+            self._ranks_of_partition(ranking.list, place, begin, reverse=reverse) for place in ranking.partitions
+        ]
+        return heapq.merge(*streams, key=_by_rank, reverse=reverse)
+
+    def _ranks_of_partition(
+        self, name: bytes, place: Partition, begin: tuple[int, bytes] | None, *, reverse: bool
+    ) -> Iterator[RankedCell]:
+        requests = _rank_requests((name, *place), begin, reverse=reverse)
+        rows = chain.from_iterable(page for request in requests for page in self._session.pages(request))
+        cells = ((band, RankedCell(-count, of, seq, value)) for band, of, count, value, seq in rows)
+        found = sorted_bands(cells, reverse=reverse)
+        if begin is None:
+            return found
+        limit = RankedCell(-begin[0], begin[1], 0, None)[:2]
+        return (cell for cell in found if (cell[:2] <= limit if reverse else cell[:2] >= limit))
+
+    # Many rows
+
+    def rows(self, table: Table, prefix: bytes = b"", *, start: bytes | None = None) -> Iterator[bytes]:
+        streams = [self._rows_of_cells(table, prefix, start), *self._rows_of_rankings(table, prefix, start)]
+        return (row for row, _ in groupby(heapq.merge(*streams)))
+
+    def _rows_of_cells(self, table: Table, prefix: bytes, start: bytes | None) -> Iterator[bytes]:
+        first, end = _row_range(table, prefix, start)
+        streams = list[Iterator[bytes]]()
+        for partition in self._placement.of_rows(table, prefix):
+            for statement in _tables(table, Statement.ROWS_OF_CELLS, Statement.ROWS_OF_HISTORY):
+                pages = self._session.pages(Request(statement, (*partition, first, end), _PAGE))
+                streams.append(row[0][1:] for page in pages for row in page)
+        if table is Table.LINKS and (prefix[:2] == b"n:" or not prefix):
+            near = self._session.read([Request(Statement.ROWS_OF_NEAR, (), _PAGE)])[0]
+            streams.append(iter(sorted(row[0][1:] for row in near if first <= row[0] < end)))
+        return heapq.merge(*streams)
+
+    def _rows_of_rankings(self, table: Table, prefix: bytes, start: bytes | None) -> Iterator[Iterator[bytes]]:
+        for kind in (b"p:", b"r:", b"t:"):
+            ranking = self._placement.global_ranking(table, kind)
+            if ranking is not None and _meets(prefix, kind):
+                yield (cell.row for cell in self._walk_ranking(kind, ranking, prefix, start, reverse=False))
+        if table is Table.QUERY and _meets(prefix, b"d:"):
+            yield iter(self._ranked_domains(prefix, start))
+
+    def _ranked_domains(self, prefix: bytes, start: bytes | None) -> list[bytes]:
+        """Rows of domains that have a ranking, also those that have nothing else: whoever checks wants to see them."""
+        lists = self._session.read([Request(Statement.LISTS, (), _PAGE)])[0]
+        found = {row[0] for row in lists if row[0][:2] == b"d:" and row[0].startswith(prefix)}
+        return sorted(row for row in found if start is None or row >= start)
+
+    def scan_rows(
+        self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
+    ) -> Iterator[Cell]:
+        streams = [self._walk_cells(table, prefix, start, reverse=reverse)]
+        for kind in (b"p:", b"r:", b"t:"):
+            ranking = self._placement.global_ranking(table, kind)
+            if ranking is not None and _meets(prefix, kind):
+                streams.append(self._walk_ranking(kind, ranking, prefix, start, reverse=reverse))
+        if table is Table.QUERY and _meets(prefix, b"d:"):
+            streams.append(self._walk_domain_ranks(prefix, start, reverse=reverse))
+        if table is Table.QUERY and _meets(prefix, b"p:"):
+            streams.append(self._walk_curs(prefix, start, reverse=reverse))
+        return _merged(streams, reverse=reverse)
+
+    def _walk_cells(self, table: Table, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
+        first, end = _row_range(table, prefix, start, reverse=reverse)
+        walks = (Statement.WALK_CELLS, Statement.WALK_HISTORY)
+        if reverse:
+            walks = (Statement.WALK_CELLS_BACKWARDS, Statement.WALK_HISTORY_BACKWARDS)
+        streams = [
+            self._cells(self._session.pages(Request(statement, (*partition, first, end), _PAGE)))
+            for partition in self._placement.of_rows(table, prefix)
+            for statement in _tables(table, *walks)
+        ]
+        if table is Table.LINKS and _meets(prefix, b"n:"):
+            streams.append(self._walk_near(prefix, start, reverse=reverse))
+        return _merged(streams, reverse=reverse)
+
+    def _walk_near(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
+        first, end = _row_range(Table.LINKS, prefix, start, reverse=reverse)
+        known = self._session.read([Request(Statement.ROWS_OF_NEAR, (), _PAGE)])[0]
+        for row in sorted((row[0] for row in known if first <= row[0] < end), reverse=reverse):
+            yield from self.scan(Table.LINKS, row[1:], reverse=reverse)
+
+    def _walk_ranking(
+        self, kind: bytes, ranking: Rankings, prefix: bytes, start: bytes | None, *, reverse: bool
+    ) -> Iterator[Cell]:
+        begin = None
+        if start is not None and start[:2] == kind and len(start) > 2:
+            begin = _rank_start(start[2:], reverse=reverse)
+        elif start is not None and (start < kind if reverse else start >= after(kind)):
+            return
+        for found in self._ranking(ranking, begin, reverse=reverse):
+            row = kind + descending(found.counted) + found.name
+            if row.startswith(prefix):
+                yield Cell(row, b"", b"", found.seq, _value(found))
+
+    def _walk_domain_ranks(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
+        for row in sorted(self._ranked_domains(prefix, None if reverse else start), reverse=reverse):
+            if not reverse or start is None or row <= start:
+                yield from self._ranks_of_domain(row, None, reverse=reverse)
+
+    def _walk_curs(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
+        narrowed = prefix if len(prefix) > 2 else b"p:"
+        found = self._walk_cells(Table.FLUO, narrowed, start, reverse=reverse)
+        return (cell for cell in found if (cell.family, cell.qualifier) == _PAGE_CUR)
+
+    def encoded_rows(self, table: Table, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        for row, family, qualifier, _, value in self.scan_rows(table, prefix):
+            yield cell_key(table.byte, row, family, qualifier), value
+
+    def refresh(self) -> None:
+        """Every answer is of its own moment; only `last_seq` holds still in between."""
+        self._seen_seq = None
+
+    def close(self) -> None:
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _cells(self, pages: Iterable[list[Row]]) -> Iterator[Cell]:
+        for page in pages:
+            for row, name, value, seq in page:
+                yield Cell(row[1:], *split_column(name), seq, unpacked(value))
+
+
+def stored_in(table: Table, column: Column) -> Table:
+    """What a page says is the same cell in `query` as in `fluo`, and stored there alone."""
+    is_cur = table is Table.QUERY and column.row[:2] == b"p:" and (column.family, column.qualifier) == _PAGE_CUR
+    return Table.FLUO if is_cur else table
+
+
+def is_near(table: Table, row: bytes) -> bool:
+    return table is Table.LINKS and row[:2] == b"n:"
+
+
+def column_name(family: bytes, qualifier: bytes) -> bytes:
+    return family_key(b"", b"", family)[2:] + qualifier
+
+
+def split_column(name: bytes) -> tuple[bytes, bytes]:
+    end = name.index(b"\x00\x01")
+    return name[:end].replace(b"\x00\xff", b"\x00"), name[end + 2 :]
+
+
+def _column_range(family: bytes | None, prefix: bytes, start: bytes | None, *, reverse: bool) -> tuple[bytes, bytes]:
+    """First column, and the first one after the last, whatever the direction."""
+    if family is None:
+        return b"", _END
+    whole = column_name(family, b"")
+    first, end = whole + prefix, after(whole + prefix)
+    if start is None:
+        return first, end
+    return (first, min(end, whole + start + b"\x00")) if reverse else (max(first, whole + start), end)
+
+
+def _row_range(table: Table, prefix: bytes, start: bytes | None, *, reverse: bool = False) -> tuple[bytes, bytes]:
+    first, end = table.byte + prefix, after(table.byte + prefix)
+    if start is None:
+        return first, end
+    return (first, min(end, table.byte + start + b"\x00")) if reverse else (max(first, table.byte + start), end)
+
+
+def _tables(table: Table, cells: Statement, history: Statement) -> tuple[Statement, ...]:
+    if table is Table.CHANGES:
+        return (history,)
+    return (cells, history) if table is Table.FEED else (cells,)
+
+
+def _page_size(limit: int | None, partitions: int) -> int:
+    return _PAGE if limit is None else min(_PAGE, limit, limit // partitions * 2 + 16)
+
+
+def _rank_start(start: bytes, *, reverse: bool) -> tuple[int, bytes]:
+    """A place in a ranking that somebody names by its first bytes."""
+    if len(start) < 1 + 0xFF - start[0]:
+        raise ValueError("a place in a ranking begins with a whole count")
+    return split_descending(start)
+
+
+def _rank_requests(place: tuple[Any, ...], begin: tuple[int, bytes] | None, *, reverse: bool) -> list[Request]:
+    if begin is None:
+        return [Request(Statement.SCAN_RANKS_BACKWARDS if reverse else Statement.SCAN_RANKS, place, _PAGE)]
+    count, name = begin
+    band = band_of(count)
+    beyond = Statement.SCAN_RANKS_BACKWARDS_FROM if reverse else Statement.SCAN_RANKS_FROM
+    if count >= SINGLE:
+        return [Request(beyond, (*place, band), _PAGE)]
+    inside = Statement.SCAN_BAND_BACKWARDS_FROM if reverse else Statement.SCAN_BAND_FROM
+    rest = [] if band == 0 and not reverse else [Request(beyond, (*place, band + 1 if reverse else band - 1), _PAGE)]
+    return [Request(inside, (*place, band, name), _PAGE), *rest]
+
+
+def _value(cell: RankedCell) -> bytes:
+    return b"%d" % cell.counted if cell.value is None else cell.value
+
+
+def _by_rank(cell: RankedCell) -> tuple[int, bytes]:
+    return cell.falling, cell.name
+
+
+def _by_column(cell: Cell) -> tuple[bytes, bytes, bytes]:
+    return cell[:3]
+
+
+def _merged(streams: Sequence[Iterator[Cell]], *, reverse: bool) -> Iterator[Cell]:
+    return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_by_column, reverse=reverse)
+
+
+def _meets(prefix: bytes, kind: bytes) -> bool:
+    return prefix.startswith(kind) or kind.startswith(prefix)
+
+
+def _parts(items: list[Any], size: int) -> Iterator[list[Any]]:
+    for first in range(0, len(items), size):
+        yield items[first : first + size]

@@ -1,0 +1,107 @@
+"""A batch as the requests that write it: one group for each partition, of bounded size."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from weft.store.api import Column
+from weft.store.cassandra.bands import rank_changes
+from weft.store.cassandra.cluster_session import Request
+from weft.store.cassandra.packing import packed
+from weft.store.cassandra.placement import Placement, Ranked, keeps_with_time
+from weft.store.cassandra.statements import Statement
+from weft.store.cassandra.view import column_name, is_near, stored_in
+from weft.store.encoding import split_key
+from weft.store.tables import Table
+
+GROUP_BYTES: Final = 40 << 10
+"""The cluster refuses a batch of 50 KiB."""
+_OVERHEAD: Final = 60
+"""Bytes of a request beyond its row, column and value."""
+
+
+class Lifetimes(NamedTuple):
+    """Seconds after which cells vanish by themselves."""
+
+    changes: int
+    feed: int
+
+
+class _Sized(NamedTuple):
+    partition: tuple[Any, ...]
+    request: Request
+    size: int
+
+
+def write_groups(
+    cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetimes: Lifetimes
+) -> Iterator[list[Request]]:
+    """Puts come before deletes: who reads meanwhile sees a name twice rather than not at all."""
+    puts: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
+    deletes: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
+    for sized, is_put in _requests(cells, seq, placement, lifetimes):
+        (puts if is_put else deletes)[sized.partition].append(sized)
+    for groups in (puts, deletes):
+        for group in groups.values():
+            yield from _split(group)
+
+
+def _requests(
+    cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetimes: Lifetimes
+) -> Iterator[tuple[_Sized, bool]]:
+    ranked = list[tuple[Ranked, bytes | None]]()
+    for key, value in cells.items():
+        byte, *parts = split_key(key)
+        table, column = Table(byte), Column(*parts)
+        found = placement.of_ranked(table, *column)
+        if found is not None:
+            ranked.append((found, value))
+        elif stored_in(table, column) is table:
+            yield _cell(table, column, value, seq, placement, lifetimes), value is not None
+    put, gone = rank_changes(ranked)
+    for each in put:
+        place, told = each[:3], None if each.value is None else each.value
+        values = (seq, each.counted, told, *each[:5])
+        yield _Sized(("ranking", *place), Request(Statement.PUT_RANK, values), len(each.name) + _OVERHEAD), True
+    for lost in gone:
+        request = Request(Statement.DELETE_RANK, (seq, *lost))
+        yield _Sized(("ranking", *lost[:3]), request, len(lost.name) + _OVERHEAD), False
+
+
+def _cell(
+    table: Table, column: Column, value: bytes | None, seq: int, placement: Placement, lifetimes: Lifetimes
+) -> _Sized:
+    row, name = table.byte + column.row, column_name(column.family, column.qualifier)
+    stored = None if value is None else packed(value)
+    size = len(row) + len(name) + len(stored or b"") + _OVERHEAD
+    if is_near(table, column.row):
+        request = (
+            Request(Statement.DELETE_NEAR, (seq, row, name))
+            if stored is None
+            else Request(Statement.PUT_NEAR, (seq, stored, row, name))
+        )
+        return _Sized(("near", row), request, size)
+    place = placement.of_cell(table, *column)
+    values: tuple[Any, ...]
+    if not keeps_with_time(table, column.family):
+        values = (seq, *place, row, name) if stored is None else (seq, stored, *place, row, name)
+        statement = Statement.DELETE_CELL if stored is None else Statement.PUT_CELL
+        return _Sized(("cells", *place), Request(statement, values), size)
+    life = lifetimes.changes if table is Table.CHANGES else lifetimes.feed
+    values = (seq, *place, row, name) if stored is None else (seq, life, stored, *place, row, name)
+    statement = Statement.DELETE_HISTORY if stored is None else Statement.PUT_HISTORY
+    return _Sized(("history", *place), Request(statement, values), size)
+
+
+def _split(group: list[_Sized]) -> Iterator[list[Request]]:
+    part, size = list[Request](), 0
+    for sized in group:
+        if part and size + sized.size > GROUP_BYTES:
+            yield part
+            part, size = [], 0
+        part.append(sized.request)
+        size += sized.size
+    if part:
+        yield part

@@ -1,0 +1,1 @@
+"""Pages for people, each with its twin in the API."""

@@ -1,0 +1,63 @@
+"""Stores in a real cluster for tests: one keyspace for each process, emptied for each store."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cache
+
+from weft.mgmt.api import OwnerCalls
+from weft.mgmt.memory.mgmt import MemoryMgmt
+from weft.roles.store_registry import MgmtRegistry
+from weft.store.cassandra.address import parse_address
+from weft.store.cassandra.cluster_session import ClusterSession
+from weft.store.cassandra.registered_store import RegisteredStore
+from weft.store.cassandra.schema import TABLES, Keyspace, notes_text, read_keyspace, schema_text
+from weft.store.cassandra.store import CassandraStore
+from weft.store.cassandra.writing import Lifetimes
+
+_LIFETIMES = Lifetimes(changes=30 * 86_400, feed=7 * 86_400)
+
+
+class SharedSession(ClusterSession):
+    """Connecting takes half a second: a store that is closed leaves it open for the next one."""
+
+    def close(self) -> None:
+        self.give_up.clear()
+
+
+@cache
+def shared_session(hosts: tuple[str, ...]) -> tuple[ClusterSession, Keyspace]:
+    name = f"weft_test_{os.getpid()}_{time.time_ns() % 10**9}"
+    session = SharedSession(parse_address(f"cassandra://{','.join(hosts)}/{name}"))
+    made = Keyspace(1, 16, name)
+    for text in (*schema_text(name, 1, purge_repaired=False), *notes_text(name, made)):
+        session.run(text)
+    session.use(name)
+    return session, read_keyspace(session)
+
+
+def empty(session: ClusterSession) -> None:
+    """Truncating takes a tenth of a second for each table; deleting would hide what comes later under lower seqs."""
+    for table in TABLES:
+        name = f"{session.address.keyspace}.{table}"
+        if table != "notes" and session.run(f"SELECT * FROM {name} LIMIT 1"):
+            session.run(f"TRUNCATE {name}")
+
+
+def new_store(hosts: tuple[str, ...]) -> CassandraStore:
+    session, keyspace = shared_session(hosts)
+    empty(session)
+    return CassandraStore(session, keyspace, _LIFETIMES)
+
+
+def new_registered_store(hosts: tuple[str, ...]) -> RegisteredStore:
+    session, _ = shared_session(hosts)
+    empty(session)
+    return owned_store(hosts, MemoryMgmt())
+
+
+def owned_store(hosts: tuple[str, ...], mgmt: OwnerCalls) -> RegisteredStore:
+    """As another owner opens what is there."""
+    session, keyspace = shared_session(hosts)
+    return RegisteredStore(session, keyspace, _LIFETIMES).own(MgmtRegistry(mgmt))
