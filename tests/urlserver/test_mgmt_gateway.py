@@ -313,3 +313,14 @@ def test_hosts_of_one_site_share_their_settings():
     story.mgmt.set_sites([delayed("a.com", 3)])
     _, found = story.gateway.changed_settings(["x.a.com", "y.a.com"], 0)
     assert found["x.a.com"] is found["y.a.com"]
+
+
+def test_a_port_is_judged_by_the_sites_that_were_named_before_the_links_were_claimed():
+    story = Story()
+    host = "www.a.com:8010"
+    story.steady.advance(1)
+    assert story.run(MgmtRequests(resolve=[host])).addresses[host].reason == "port", "nobody named it"
+    story.mgmt.add_sites([Site(name=host)])
+    assert story.run(MgmtRequests(resolve=[host])).addresses[host].reason == "port", "a claim is what calls for a look"
+    story.gateway.claim(story.lease, 1, ())
+    assert story.run(MgmtRequests(resolve=[host])).unresolved == [host]

@@ -164,7 +164,8 @@ def test_the_dashboard_moves_while_a_crawl_runs(browser: Browser, tmp_path: Path
         seen = complaints(page)
         page.goto(f"{app.origin}/crawl")
         expect(page.locator("[data-part=state]")).to_have_text("running", timeout=60_000)
-        expect(page.locator("[data-part=processes] tbody tr")).to_have_count(4, timeout=60_000)
+        # URL server, spider, index, index server, and the web app of the crawl.
+        expect(page.locator("[data-part=processes] tbody tr")).to_have_count(5, timeout=60_000)
         expect(page.locator("[data-part=processes]")).to_contain_text("MB")
         expect(page.locator("[data-part=queues] tbody tr").first).to_contain_text(".test", timeout=60_000)
         line = page.locator("[data-chart=rate] .line")

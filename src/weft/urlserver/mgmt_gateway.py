@@ -72,16 +72,21 @@ class MgmtGateway:
         self._mgmt, self._robots, self._policy, self._sitemaps = mgmt, robots, address_policy, sitemaps
         self._wall, self._monotonic = clocks
         self._sites = SiteCache(mgmt, clocks.monotonic)
+        self._claimed = clocks.monotonic.now()
+        """When links were last claimed."""
         self._rules = RulesCache(robots.agent, robots.limit, in_use=robots.rules_bytes)
 
     def claim(self, lease: Lease, limit: int, reject: Collection[str]) -> MgmtReplies:
         chunk = self._mgmt.claim(lease, limit, reject)
+        self._claimed = self._monotonic.now()
         return MgmtReplies(links=chunk.links if chunk else [])
 
     def outcomes(self, doc_ids: Sequence[DocId]) -> dict[DocId, Outcome]:
         found: dict[DocId, Outcome] = {}
         for some in _in_bulk(doc_ids):
             found |= self._mgmt.outcomes(some)
+        # Their replacements are claimed too.
+        self._claimed = self._monotonic.now()
         return found
 
     def run(self, lease: Lease, requests: MgmtRequests, replies: MgmtReplies) -> None:
@@ -148,6 +153,7 @@ class MgmtGateway:
 
     def _refuse(self, lease: Lease, results: list[Result], replies: MgmtReplies) -> None:
         replies.links += filter(None, (outcome.replacement for outcome in self._mgmt.refuse(lease, results)))
+        self._claimed = self._monotonic.now()
 
     def _settle_robots(self, requests: MgmtRequests, replies: MgmtReplies) -> None:
         """What a fetch left in the control plane gets the expiry that its end calls for."""
@@ -251,7 +257,7 @@ class MgmtGateway:
         now, rates = self._wall.now(), self._rates(list(known))
         for host in requests.resolve:
             address, is_local = known.get(host), bool(self._sites.settings_for(host).local)
-            if self._policy.port_refusal(host) and not self._sites.is_named(host):
+            if self._policy.port_refusal(host) and not self._sites.is_named(host, self._claimed):
                 replies.addresses[host] = HostAddress("", "", 0, FetchError.PORT)
             elif address is not None and address.expires > now and self._policy.may_use(address, is_local=is_local):
                 replies.addresses[host] = self.host_address(address, rates.get(host, 0))

@@ -10,8 +10,8 @@ from weft.mgmt.api import UrlServerCalls
 from weft.model.host import port_of, site_names, web_host_of
 from weft.model.site import NO_SETTINGS, Site, SiteSettings, settings_for
 
-_ASK_AGAIN: Final = 500
-"""Milliseconds before sites are read again for a host that nobody seems to have named."""
+_ASKING_SHARE: Final = 20
+"""Reading sites again for hosts that nobody seems to have named takes at most one part in so many of the time."""
 SITES_AGE: Final = 5_000
 """Milliseconds before sites are read again: a change is noticed within that time."""
 
@@ -23,6 +23,8 @@ class SiteCache:
         self._mgmt, self._clock = mgmt, clock
         self._sites: Sequence[Site] = ()
         self._read_at: int | None = None
+        self._took = 0
+        """Milliseconds that the last reading took."""
         self._set: dict[str, SiteSettings] = {}
         """By the name of the site, where anything is set."""
         self._merged: dict[tuple[str, ...], SiteSettings] = {}
@@ -41,14 +43,21 @@ class SiteCache:
         self._refresh()
         return self._sites
 
-    def is_named(self, web_host: str) -> bool:
-        """Whether a user named this very host, with its port; looks again where nobody seems to have."""
+    def is_named(self, web_host: str, claimed: int) -> bool:
+        """Whether a user named this very host, with its port, before its links were claimed at this moment.
+
+        A redirect may have led to a new site just before that, so what was read earlier proves nothing.
+        """
         self._refresh()
-        is_old = self._read_at is not None and self._clock.now() - self._read_at >= _ASK_AGAIN
-        if web_host not in self._named and is_old:
+        if web_host not in self._named and self._read_before(claimed):
             self._read_at = None
             self._refresh()
         return web_host in self._named
+
+    def _read_before(self, moment: int) -> bool:
+        """Whether that is so, and reading again does not take too much of the time."""
+        rested = self._clock.now() - (self._read_at or 0)
+        return (self._read_at or 0) <= moment and rested >= self._took * _ASKING_SHARE
 
     def settings_for(self, web_host: str) -> SiteSettings:
         self._refresh()
@@ -69,7 +78,7 @@ class SiteCache:
             self._set = {site.name: site.settings for site in sites if site.settings != NO_SETTINGS}
             self._named = frozenset(host for site in sites for host in _named_by(site))
             self._version += 1
-        self._read_at = now
+        self._read_at, self._took = now, self._clock.now() - now
 
 
 def _named_by(site: Site) -> Iterable[str]:
