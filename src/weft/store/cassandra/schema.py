@@ -45,6 +45,8 @@ class Keyspace(NamedTuple):
     shards: int
     id: str
     """Names this store, wherever it is reached from."""
+    datacenter: str = ""
+    """Where its owners and readers are: a quorum is one of this data centre. Empty: anywhere."""
 
 
 def schema_text(keyspace: str, replication: int, datacenter: str = "", *, purge_repaired: bool = True) -> list[str]:
