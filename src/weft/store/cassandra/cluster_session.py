@@ -104,6 +104,11 @@ class ClusterSession:
         host = self._cluster.get_control_connection_host()
         return "" if host is None else str(host.datacenter)
 
+    @property
+    def nodes(self) -> int:
+        """How many nodes that data centre has, up or down."""
+        return sum(host.datacenter == self.datacenter for host in self._cluster.metadata.all_hosts())
+
     def use(self, keyspace: str) -> None:
         """From now on, statements mean this keyspace."""
         self._session.set_keyspace(keyspace)

@@ -40,6 +40,11 @@ def open_unowned(settings: Settings) -> RegisteredStore:
     return RegisteredStore(session, keyspace, lifetimes_of(settings))
 
 
+def open_session(settings: Settings) -> ClusterSession:
+    """For whoever makes the keyspace. Close it."""
+    return ClusterSession(parse_address(settings.store.url))
+
+
 def lifetimes_of(settings: Settings) -> Lifetimes:
     keep, feed = settings.index.keep_days, settings.index.feed_days
     return Lifetimes(changes=_seconds(keep), feed=_seconds(feed))
