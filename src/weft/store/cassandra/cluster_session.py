@@ -277,6 +277,7 @@ def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:
         port=address.port,
         execution_profiles={EXEC_PROFILE_DEFAULT: profile},
         auth_provider=address.login(),
+        ssl_context=address.encryption(),
         connect_timeout=timeout,
         idle_heartbeat_interval=10,
         protocol_version=5,
