@@ -39,8 +39,11 @@ from weft.store.cassandra.address import ClusterAddress
 from weft.store.cassandra.statements import Statement
 
 log = logging.getLogger(__name__)
-# Commands tell what is wrong in one sentence; the driver's own lines are for the logs of roles.
-logging.getLogger("cassandra").addHandler(logging.NullHandler())
+# Commands tell what is wrong in one sentence; the driver's own lines are for the logs of roles, and only those that
+# tell of something wrong.
+_driver_log = logging.getLogger("cassandra")
+_driver_log.addHandler(logging.NullHandler())
+_driver_log.setLevel(logging.WARNING)
 
 _PASSING: Final = (
     *(OperationTimedOut, ReadTimeout, WriteTimeout, ReadFailure, WriteFailure, Unavailable, NoHostAvailable),
@@ -111,10 +114,6 @@ class ClusterSession:
         """How many nodes that data centre has, up or down."""
         return sum(host.datacenter == self.datacenter for host in self._cluster.metadata.all_hosts())
 
-    def use(self, keyspace: str) -> None:
-        """From now on, statements mean this keyspace."""
-        self._session.set_keyspace(keyspace)
-
     def close(self) -> None:
         self.give_up.set()
         self._cluster.shutdown()
@@ -138,7 +137,9 @@ class ClusterSession:
     def _prepare(self, statement: Statement) -> PreparedStatement:
         prepared = self._prepared.get(statement)
         if prepared is None:
-            prepared = self._again(lambda: self._session.prepare(statement.value))
+            # Not by USE, which the cluster warns of: the keyspace is part of what is prepared.
+            keyspace = self.address.keyspace
+            prepared = self._again(lambda: self._session.prepare(statement.value, keyspace=keyspace))
             prepared.is_idempotent = True
             self._prepared[statement] = prepared
         return prepared
