@@ -32,7 +32,7 @@ from cassandra.cluster import (
 )
 from cassandra.connection import ConnectionException
 from cassandra.policies import DCAwareRoundRobinPolicy, FallthroughRetryPolicy, TokenAwarePolicy
-from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStatement, tuple_factory
+from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStatement, SimpleStatement, tuple_factory
 
 from weft.errors import StoreError
 from weft.store.cassandra.address import ClusterAddress
@@ -99,9 +99,10 @@ class ClusterSession:
         """The rows of one request page by page; the first page is asked for at once."""
         return _Pages(self, self._bound(request))
 
-    def run(self, text: str) -> list[Row]:
-        """A statement of the schema."""
-        return list(self._again(lambda: self._session.execute(text)))
+    def run(self, text: str, *, from_one_node: bool = False) -> list[Row]:
+        """A statement of the schema, or of the cluster's own tables."""
+        level = ConsistencyLevel.LOCAL_ONE if from_one_node else ConsistencyLevel.LOCAL_QUORUM
+        return list(self._again(lambda: self._session.execute(SimpleStatement(text, consistency_level=level))))
 
     @property
     def datacenter(self) -> str:
