@@ -36,9 +36,7 @@ def make_certificates(place: Path, address: str) -> Path:
 
 def settings(host: str, ca: Path | None) -> Settings:
     more = f"?tls={ca}" if ca else ""
-    return settings_with(
-        {"store.url": f"cassandra://{host}/weft{more}", "mgmt.url": "postgresql://localhost/weft"}
-    )
+    return settings_with({"store.url": f"cassandra://{host}/weft{more}", "mgmt.url": "postgresql://localhost/weft"})
 
 
 @pytest.fixture

@@ -42,6 +42,6 @@ def _warning(found: Mapping[str, int | None], now: int, within: int, keyspace: s
         return ""
     days = within // 86_400
     return (
-        f"not repaired within {days} days: {', '.join(late)}; deletes take up disk until then, and a node that was away "
-        f"may answer with what it missed. Run `nodetool repair {keyspace}` on every node, every {days} days at least"
+        f"not repaired within {days} days: {', '.join(late)}; deletes take up disk until then, and a node that was "
+        f"away may have missed something. Run `nodetool repair {keyspace}` on every node, every {days} days at least"
     )

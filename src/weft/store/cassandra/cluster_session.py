@@ -36,7 +36,7 @@ from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStat
 
 from weft.errors import StoreError
 from weft.store.cassandra.address import ClusterAddress
-from weft.store.cassandra.statements import Statement
+from weft.store.cassandra.statements import Statement, text_of
 
 log = logging.getLogger(__name__)
 # Commands tell what is wrong in one sentence; the driver's own lines are for the logs of roles, and only those that
@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 _driver_log = logging.getLogger("cassandra")
 _driver_log.addHandler(logging.NullHandler())
 _driver_log.setLevel(logging.WARNING)
+# What a cluster warns of (a large batch, say) comes with every answer, and is in its own log.
+logging.getLogger("cassandra.protocol").setLevel(logging.ERROR)
 
 _PASSING: Final = (
     *(OperationTimedOut, ReadTimeout, WriteTimeout, ReadFailure, WriteFailure, Unavailable, NoHostAvailable),
@@ -138,9 +140,8 @@ class ClusterSession:
     def _prepare(self, statement: Statement) -> PreparedStatement:
         prepared = self._prepared.get(statement)
         if prepared is None:
-            # Not by USE, which the cluster warns of: the keyspace is part of what is prepared.
-            keyspace = self.address.keyspace
-            prepared = self._again(lambda: self._session.prepare(statement.value, keyspace=keyspace))
+            text = text_of(statement, self.address.keyspace)
+            prepared = self._again(lambda: self._session.prepare(text))
             prepared.is_idempotent = True
             self._prepared[statement] = prepared
         return prepared
