@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from cluster_crawl import Crawled, crawled
 from cluster_places import Place, clusters
-from cluster_reading import answer_times, reader_of, shown, tombstones, written_meanwhile
+from cluster_reading import answer_times, shown, tombstones, written_meanwhile
 from cluster_rounds import Result, Sizes, opened, play, rounds
 from cluster_takeover import LEASE, takeovers
 from linkindex_readers import QUESTIONS
@@ -72,7 +72,7 @@ def measure(place: Place, plan: Plan, found: Figures, directory: Path) -> Iterat
         _tell(f"{place.name}: takeovers")
         kills = sorted(takeovers(place, plan.kills))
         told = ", ".join(f"{seconds:.1f}" for seconds in kills)
-        yield f"\n{place.name}: seconds from kill -9 of the owner to the next one, with a lease of {LEASE:.0f} s: {told}"
+        yield f"\n{place.name}: seconds from kill -9 of an owner to the next one (lease {LEASE:.0f} s): {told}"
     _tell(f"{place.name}: crawl")
     found.crawls[place.name] = crawled(place, plan.hosts, _PAGES_OF_A_HOST, directory / place.name.replace(" ", "-"))
 
@@ -82,15 +82,13 @@ def _answers(place: Place, plan: Plan, found: Figures) -> Iterator[str]:
         linkindex = LinkIndex(index.store, IndexSettings())
         for each in rounds(Sizes(0, 1_000, ROUNDS[0])):
             linkindex.apply(each)
-        # A reader that is opened first sees the writer at work from the beginning.
         with written_meanwhile(index, ROUNDS[0]) as ends:
             until = time.monotonic() + 300
             while len(ends) < plan.rewritten and time.monotonic() < until:
                 time.sleep(0.1)
-            with reader_of(place, index) as reader:
-                began, done = time.monotonic(), len(ends)
-                found.answers[place.name] = answer_times(reader, plan.seconds)
-                found.written[place.name] = (len(ends) - done) / (time.monotonic() - began)
+            began, done = time.monotonic(), len(ends)
+            found.answers[place.name] = answer_times(index.where, plan.seconds)
+            found.written[place.name] = (len(ends) - done) / (time.monotonic() - began)
         if index.session is not None:
             yield from _tombstones(place, tombstones(index, _DOMAIN, _most_linked()), len(ends))
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
-from cluster_places import Place
 from cluster_rounds import WEB, Opened
 from linkindex_contestants import load_page
 from linkindex_readers import QUESTIONS, _ask
@@ -28,7 +30,7 @@ from weft.store.cassandra.opening import open_view
 from weft.store.cassandra.view import CassandraView
 from weft.store.rocksdb import RocksReader
 from weft.store.tables import Table
-from workload import LINKS_PER_PAGE, Web
+from workload import Web
 
 _READ = re.compile(r"Read (\d+) live rows and (\d+) tombstone cells")
 
@@ -140,33 +142,36 @@ def _changing(a_round: int) -> Iterator[list[LoadedPage]]:
             ]
 
 
-def answer_times(reader: Reader, seconds: float) -> dict[str, list[float]]:
+def answer_times(where: str, seconds: float) -> dict[str, list[float]]:
+    """Seconds of answers by their question, asked in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as apart:
+        return apart.submit(_times, where, seconds).result(seconds + 120)
+
+
+def _times(where: str, seconds: float) -> dict[str, list[float]]:
     dice, web = random.Random(1), Web(WEB)
     times: dict[str, list[float]] = {name: [] for name in QUESTIONS}
-    until = time.monotonic() + seconds
-    index = Index(reader, UrlRules())
-    while time.monotonic() < until:
-        for name in QUESTIONS:
-            url = url_of(Uri(web.uri(min(int(dice.paretovariate(0.7)), WEB - 1)).decode()))
-            index.refresh()
-            began = time.perf_counter()
-            with suppress(NotKnown):
-                _ask(index, name, url)
-            times[name].append(time.perf_counter() - began)
+    with _reader(where) as reader:
+        index = Index(reader, UrlRules())
+        for name in QUESTIONS:  # statements are prepared with the first one
+            _ask(index, name, url_of(Uri(web.uri(0).decode())))
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            for name in QUESTIONS:
+                url = url_of(Uri(web.uri(min(int(dice.paretovariate(0.7)), WEB - 1)).decode()))
+                index.refresh()
+                began = time.perf_counter()
+                with suppress(NotKnown):
+                    _ask(index, name, url)
+                times[name].append(time.perf_counter() - began)
     return times
 
 
-def reader_of(place: Place, index: Opened) -> Reader:
-    """As another process would open it."""
-    if index.session is None:
-        return RocksReader(index.store.path)  # type: ignore[attr-defined]
-    url = f"cassandra://{','.join(index.session.address.hosts)}/{index.session.address.keyspace}"
-    return open_view(settings_with({"store.url": url, "mgmt.url": place.postgresql}))
+def _reader(where: str) -> Reader:
+    if not where.startswith("cassandra:"):
+        return RocksReader(Path(where))
+    return open_view(settings_with({"store.url": where, "mgmt.url": "postgresql://nobody/asks"}))
 
 
 def shown(times: Sequence[float]) -> str:
     return f"{percentile(times, 0.5) * 1000:.1f} / {percentile(times, 0.99) * 1000:.1f}" if times else ""
-
-
-def round_links(a_round: int) -> int:
-    return a_round * LINKS_PER_PAGE

@@ -120,7 +120,8 @@ class Opened(NamedTuple):
     store: Store
     session: CountingSession | None = None
     registry: CountingRegistry | None = None
-    mgmt_url: str = ""
+    where: str = ""
+    """For whoever reads it from another process: a path, or the URL of a cluster."""
 
     def sent(self) -> Sent:
         if self.session is None or self.registry is None:
@@ -135,11 +136,11 @@ def opened(place: Place) -> Iterator[Opened]:
     if not place.is_cluster:
         path = place.directory / f"store-{time.monotonic_ns()}"
         with RocksStore(path) as store:
-            yield Opened(store)
+            yield Opened(store, where=str(path))
         return
-    session = CountingSession(parse_address(place.new_store_url()), patience=60.0)
-    url = place.new_mgmt_url()
-    mgmt = PostgresMgmt(url)
+    url = place.new_store_url()
+    session = CountingSession(parse_address(url), patience=60.0)
+    mgmt = PostgresMgmt(place.new_mgmt_url())
     try:
         keyspace, _ = make_keyspace(session, place.replication)
         owner = mgmt.register(NodeType.INDEX_BUILDER, "index@bench")
