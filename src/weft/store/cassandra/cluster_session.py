@@ -53,6 +53,8 @@ _PASSING: Final = (
 )
 """The cluster may answer when it is asked again."""
 _FIRST_PAUSE, _LONGEST_PAUSE, _TELL_EVERY = 0.05, 2.0, 30.0
+_LARGEST_PAGE: Final = 2_000
+"""Rows: who reads on after small pages gets larger ones."""
 
 Row = tuple[Any, ...]
 
@@ -99,7 +101,7 @@ class ClusterSession:
 
     def pages(self, request: Request) -> Iterator[list[Row]]:
         """The rows of one request page by page; the first page is asked for at once."""
-        return _Pages(self, self._bound(request))
+        return _Pages(self, self._bound(request), request.page_size or _LARGEST_PAGE)
 
     def run(self, text: str, *, from_one_node: bool = False) -> list[Row]:
         """A statement of the schema, or of the cluster's own tables."""
@@ -260,8 +262,8 @@ class _Waiting:
 
 
 class _Pages(Iterator[list[Row]]):
-    def __init__(self, session: ClusterSession, statement: Any) -> None:
-        self._session, self._statement = session, statement
+    def __init__(self, session: ClusterSession, statement: Any, size: int) -> None:
+        self._session, self._statement, self._size = session, statement, size
         self._future: ResponseFuture | None = session.ask_async(statement)
 
     def __next__(self) -> list[Row]:
@@ -271,6 +273,8 @@ class _Pages(Iterator[list[Row]]):
         rows = list(result.current_rows)
         if result.has_more_pages:
             self._statement.paging_state = result.paging_state
+            self._size = max(self._size, min(4 * self._size, _LARGEST_PAGE))
+            self._statement.fetch_size = self._size
             self._future = self._session.ask_async(self._statement)
         else:
             self._future = None

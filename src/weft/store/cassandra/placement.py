@@ -109,7 +109,9 @@ class Placement:
         return self._of_name(row) if base is None else Partition(base, 0)
 
     def of_rows(self, table: Table, prefix: bytes) -> list[Partition]:
-        """Where rows that begin with `prefix` may lie."""
+        """Where rows that begin with `prefix` may lie; those of a ranking have no other cells."""
+        if (table, prefix[:2]) in _GLOBAL:
+            return []
         if table is _META:
             return [Partition(META_BASE, 0)]
         base = None

@@ -25,6 +25,8 @@ _END: Final = b"\xff" * 9
 _AT_ONCE: Final = 100
 """Cells that one request asks for by name."""
 _PAGE: Final = 2_000
+_FIRST_RANKS: Final = 64
+"""Rows of a ranking's first page: a reader asks every partition of it, and mostly for the best few."""
 _REMEMBERED: Final = 10_000
 """Names of a ranking that are told from their doubles: more than anybody looks at, and walks hold writing."""
 _PAGE_CUR: Final = (b"page", b"cur")
@@ -379,15 +381,19 @@ def _rank_start(start: bytes, *, reverse: bool) -> tuple[int, bytes]:
 
 def _rank_requests(place: tuple[Any, ...], begin: tuple[int, bytes] | None, *, reverse: bool) -> list[Request]:
     if begin is None:
-        return [Request(Statement.SCAN_RANKS_BACKWARDS if reverse else Statement.SCAN_RANKS, place, _PAGE)]
+        return [Request(Statement.SCAN_RANKS_BACKWARDS if reverse else Statement.SCAN_RANKS, place, _FIRST_RANKS)]
     count, name = begin
     band = band_of(count)
     beyond = Statement.SCAN_RANKS_BACKWARDS_FROM if reverse else Statement.SCAN_RANKS_FROM
     if count >= SINGLE:
-        return [Request(beyond, (*place, band), _PAGE)]
+        return [Request(beyond, (*place, band), _FIRST_RANKS)]
     inside = Statement.SCAN_BAND_BACKWARDS_FROM if reverse else Statement.SCAN_BAND_FROM
-    rest = [] if band == 0 and not reverse else [Request(beyond, (*place, band + 1 if reverse else band - 1), _PAGE)]
-    return [Request(inside, (*place, band, name), _PAGE), *rest]
+    rest = (
+        []
+        if band == 0 and not reverse
+        else [Request(beyond, (*place, band + 1 if reverse else band - 1), _FIRST_RANKS)]
+    )
+    return [Request(inside, (*place, band, name), _FIRST_RANKS), *rest]
 
 
 def _once_each(cells: Iterator[RankedCell]) -> Iterator[RankedCell]:

@@ -61,6 +61,8 @@ def _requests(
         found = placement.of_ranked(table, *column)
         if found is not None:
             ranked.append((found, value))
+        elif placement.global_ranking(table, column.row[:2]) is not None:
+            raise BatchRefused("of the cluster", f"{table.label} {readable(column.row)[:100]} is no place in a ranking")
         elif stored_in(table, column) is table:
             yield _cell(table, column, value, seq, placement, lifetimes), value is not None
     put, gone = rank_changes(ranked)
