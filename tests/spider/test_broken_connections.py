@@ -14,7 +14,7 @@ from support.certificates import Authority
 from support.memory_fetcher import MemoryFetcher
 from support.running_spider import RunningSpider, fast_settings, running_spider
 from support.webservers import Conversation, WebServer, ok, tunnel, web_server
-from weft.mgmt.values import LinkState
+from weft.mgmt.values import LinkState, Result
 from weft.model.fetch_error import FetchError
 from weft.model.site import Site, SiteSettings
 
@@ -57,7 +57,7 @@ def is_still_wanted(running: RunningSpider, web: WebServer, path: str) -> bool:
     return running.links.is_open(running.links.ids[web.url(path)])
 
 
-async def fetch_again(running: RunningSpider, url: str) -> object:
+async def fetch_again(running: RunningSpider, url: str) -> Result:
     """What a URL server does with a loss, when the time has come."""
     links = running.links
     link = links.mgmt._state.links[links.ids[url]]
