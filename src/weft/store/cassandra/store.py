@@ -8,7 +8,7 @@ from typing import NoReturn, Self
 
 from weft.errors import BatchRefused
 from weft.store.api import Batch, Capability
-from weft.store.cassandra.cluster_session import ClusterSession
+from weft.store.cassandra.cluster_session import CellSession
 from weft.store.cassandra.placement import Placement
 from weft.store.cassandra.schema import Keyspace
 from weft.store.cassandra.view import SEQ_COLUMN, CassandraView
@@ -24,7 +24,7 @@ class CassandraStore(CassandraView):
 
     capabilities = Capability.ANY_ORDER
 
-    def __init__(self, session: ClusterSession, keyspace: Keyspace, lifetimes: Lifetimes) -> None:
+    def __init__(self, session: CellSession, keyspace: Keyspace, lifetimes: Lifetimes) -> None:
         super().__init__(session, Placement(keyspace.shards))
         self.keyspace, self._lifetimes = keyspace, lifetimes
         self._highest = super().last_seq

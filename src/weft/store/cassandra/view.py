@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 from weft.store.api import Cell, Column
 from weft.store.cassandra.bands import SINGLE, RankedCell, band_of, sorted_bands
-from weft.store.cassandra.cluster_session import ClusterSession, Request, Row
+from weft.store.cassandra.cluster_session import CellSession, Request, Row
 from weft.store.cassandra.packing import unpacked
 from weft.store.cassandra.placement import Partition, Placement, Rankings, keeps_with_time
 from weft.store.cassandra.statements import Statement
@@ -30,7 +30,7 @@ _PAGE_CUR: Final = (b"page", b"cur")
 class CassandraView:
     """A Reader. Nothing holds still: a batch that is being written may be seen in part."""
 
-    def __init__(self, session: ClusterSession, placement: Placement) -> None:
+    def __init__(self, session: CellSession, placement: Placement) -> None:
         self._session, self._placement = session, placement
         self._seen_seq: int | None = None
 
