@@ -10,6 +10,7 @@ from typing import Any, Self, cast
 from rocksdict import Rdict, RdictIter
 
 from weft.store.api import Cell, Column
+from weft.store.directory import store_id
 from weft.store.encoding import after, cell_key, family_key, row_key, rows_key, split_key
 from weft.store.rocks_options import translated
 from weft.store.tables import Table
@@ -24,6 +25,10 @@ class RocksView:
 
     def __init__(self, path: Path, database: Rdict) -> None:
         self._path, self._database = path, database
+
+    @property
+    def id(self) -> str:
+        return store_id(self._path)
 
     @property
     def last_seq(self) -> int:
