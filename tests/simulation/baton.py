@@ -9,7 +9,7 @@ import heapq
 from collections.abc import Callable
 from itertools import count
 from random import Random
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Final
 
 MOST_STEPS: Final = 50_000
@@ -30,9 +30,22 @@ class Actor:
     def __init__(self, name: str, wakes: int) -> None:
         self.name, self.wakes = name, wakes
         self.is_killed = self.is_done = False
+        self.threads: list[Actor] = []
+        """Other threads of the same process: they are stopped and killed with it."""
         self.error: BaseException | None = None
         self.turn = Lock()
         self.turn.acquire()
+
+
+    def kill(self) -> None:
+        self.is_killed = True
+        for thread in self.threads:
+            thread.kill()
+
+    def stop_until(self, step: int) -> None:
+        self.wakes = max(self.wakes, step)
+        for thread in self.threads:
+            thread.stop_until(step)
 
 
 class Stage:
@@ -50,10 +63,6 @@ class Stage:
     @property
     def running(self) -> Actor | None:
         return self._running
-
-    @property
-    def alive(self) -> list[Actor]:
-        return [actor for actor in self.actors if not actor.is_done and not actor.is_killed]
 
     def enter(self, name: str, body: Callable[[], None], delay: int = 0) -> Actor:
         actor = Actor(name, self.now + delay)
@@ -94,6 +103,11 @@ class Stage:
                 actor.turn.acquire()
         if actor.is_killed:
             raise KilledError
+
+    def sleep(self, steps: int) -> None:
+        if self._running is not None:
+            self._running.wakes = self.now + steps
+        self.step()
 
     def _pass_time(self) -> None:
         self.now += 1
@@ -137,6 +151,45 @@ class Stage:
         except BaseException as error:
             actor.error = error
             for other in self.actors:
-                other.is_killed = True
+                other.kill()
         actor.is_done = True
         self._hand_over()
+
+
+class StageThread:
+    """In place of a Thread: another actor of the same process."""
+
+    def __init__(self, stage: Stage, body: Callable[[], None], name: str) -> None:
+        self._stage, self._body, self._name = stage, body, name
+
+    def start(self) -> None:
+        self._actor = self._stage.enter(self._name, self._body)
+        if self._stage.running is not None:
+            self._stage.running.threads.append(self._actor)
+
+    def join(self) -> None:
+        while not self._actor.is_done:
+            self._stage.step()
+
+
+class StageEvent(Event):
+    """Waits by letting others run: no real time passes. A second is a step."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__()
+        self._stage = stage
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if not self.is_set():
+            self._stage.sleep(max(1, round(timeout or 1)))
+        return self.is_set()
+
+
+class StageClock:
+    """Milliseconds; a step is a second."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def now(self) -> int:
+        return self._stage.now * 1000

@@ -74,6 +74,8 @@ class ModelCluster:
 
     def _chosen(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
         partition = partition_of(query, values)
+        if not any(partition in replica.partitions for replica in self.replicas):
+            return
         wants = chooser(query, values)
         last: object = None
         for clustering, row in self._read(query, partition, wants, draw):
@@ -101,7 +103,7 @@ class ModelCluster:
         return [(clustering, row) for clustering, row in merged if row.cells]
 
     def _asked(self, partition: Partition, draw: int) -> list[Replica]:
-        first = draw + crc32(repr(partition).encode())
+        first = draw + sum(crc32(part) if isinstance(part, bytes) else part for part in partition[1])
         return [self.replicas[(first + number) % _REPLICAS] for number in range(self.read_from)]
 
     def _merged(self, asked: list[Replica], partition: Partition, clustering: Clustering) -> StoredRow:
@@ -120,10 +122,10 @@ class ModelCluster:
 
     def repair(self) -> None:
         """Bring all replicas to the same state, as a repair of the whole cluster does."""
-        for partition in {each for replica in self.replicas for each in replica.partitions}:
-            for replica in self.replicas:
-                for other in self.replicas:
-                    replica.take(Mutation(partition, dict(other.rows(partition))))
+        first, *others = self.replicas
+        for one, other in [*((first, other) for other in others), *((other, first) for other in others)]:
+            for partition, rows in other.partitions.items():
+                one.take(Mutation(partition, rows))
 
     def purge(self, now: int) -> None:
         """Repair, then forget the deletes that are older than gc_grace, as compaction does on one replica."""

@@ -21,6 +21,8 @@ class StoredRow(NamedTuple):
     """The step in which it was asked for: from then on counts gc_grace."""
 
     def merged(self, other: StoredRow) -> StoredRow:
+        if other is self or other == self:
+            return self
         deleted, deleted_at = max(self[1:], other[1:])
         cells = dict(self.cells)
         for column, cell in other.cells.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from random import Random
+from threading import Event
 from typing import Final
 
 from simulation.baton import KilledError, Stage
@@ -26,7 +27,7 @@ class ModelSession:
     """Whether what was not acknowledged is sent again."""
 
     def __init__(self, stage: Stage, cluster: ModelCluster, tally: Tally, in_flight: int = 4) -> None:
-        self.address, self.name = ADDRESS, str(ADDRESS)
+        self.address, self.name, self.give_up = ADDRESS, str(ADDRESS), Event()
         self.is_writing = False
         self.is_replaced: Callable[[], bool] = lambda: False
         """Tells whether another process owns the index by now; only for the tally."""
@@ -39,14 +40,15 @@ class ModelSession:
     def write(self, groups: Iterable[Sequence[Request]]) -> None:
         waiting = [mutation_of(group, self._stage.now) for group in ordered(groups)]
         self.is_writing = True
-        while waiting:
-            waiting = self._sent(waiting)
-            if not self.repeats:
-                break
-            if waiting and self._random.random() < self._cluster.weather.give_up:
-                self._tally[Happening.GIVEN_UP] += 1
-                raise StoreError(self.name, "the cluster does not answer: the model gave up")
-        self.is_writing = False
+        try:
+            while waiting := self._sent(waiting):
+                if not self.repeats:
+                    break
+                if self._random.random() < self._cluster.weather.give_up:
+                    self._tally[Happening.GIVEN_UP] += 1
+                    raise StoreError(self.name, "the cluster does not answer: the model gave up")
+        finally:
+            self.is_writing = False
 
     def _sent(self, waiting: list[Mutation]) -> list[Mutation]:
         """Send all, some of them side by side; returns those that were not acknowledged."""

@@ -41,7 +41,7 @@ class Input:
 
 
 def inputs_of(random: Random) -> list[Input]:
-    return [_input(random, ChunkId(number)) for number in range(1, random.randrange(4, 10))]
+    return [_input(random, ChunkId(number)) for number in range(1, random.randrange(5, 13))]
 
 
 def _input(random: Random, number: ChunkId) -> Input:
