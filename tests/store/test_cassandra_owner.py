@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.cassandra_store import empty, owned_store, shared_session
-from weft.errors import OwnerReplaced
+from weft.errors import OwnerReplaced, StoreError, StoreUnwritable
 from weft.mgmt.memory.mgmt import MemoryMgmt
 from weft.store.api import Batch, Column
 from weft.store.cassandra.registered_store import RegisteredStore
@@ -74,6 +74,28 @@ def test_what_was_not_registered_is_not_there(
     monkeypatch.undo()
     second = owned_store(cassandra_hosts, mgmt)
     assert (values(second), second.last_seq) == ({b"one"}, 1)
+
+
+def test_after_a_batch_that_was_not_finished_nothing_is_written_until_the_index_is_taken_anew(
+    cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = owned_store(cassandra_hosts, mgmt)
+    written = store._session.write
+
+    def half(groups: object) -> None:
+        written(list(groups)[::2])  # type: ignore[call-overload]
+        raise StoreError("here", "the cluster does not answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store._session, "write", half)
+        with pytest.raises(StoreError, match="does not answer"):
+            store.write(batch(b"one"), 1)
+    with pytest.raises(StoreUnwritable, match="begun and not finished"):
+        store.write(batch(b"other"), 1)
+    store.own(store._registry)
+    assert values(store) == {b"one"}
+    store.write(batch(b"two"), 2)
+    assert values(store) == {b"two"}
 
 
 def test_an_owner_that_was_replaced_changes_nothing(cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt) -> None:
