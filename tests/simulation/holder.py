@@ -15,13 +15,14 @@ from simulation.watched_store import KEYSPACE, LIFETIMES, compare
 from weft.errors import MgmtUnavailable, StoreError
 from weft.roles import writing_hold
 from weft.roles.writing_hold import WritingHold
-from weft.store.api import Cell
+from weft.store.api import Column
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.view import SEQ_COLUMN
 from weft.store.tables import Table
 
-_SECONDS: Final = 60.0
-_READ: Final = ((Table.FLUO, b"um:"), (Table.QUERY, b"t:"), (Table.META, b""), (Table.DOMAINS, b"p:"))
+_SECONDS: Final = 120.0
+_LOOKED_UP: Final = (Table.FLUO, Table.DOCS, Table.LINKS)
+_WALKED: Final = (Table.META, Table.DOMAINS)
 
 
 class Holder:
@@ -37,9 +38,7 @@ class Holder:
                 store = self.store_class(self.session, KEYSPACE, LIFETIMES)
                 is_behind = store.complete_to() < hold.last.seq
                 store.complete(hold.last)
-                found = [list(store.scan_rows(table, prefix)) for table, prefix in _READ]
-                hold.check()
-                self._compare(found)
+                self._read(store, hold)
         except StoreError:
             self._tally[Happening.HOLD_LOST] += 1
         except MgmtUnavailable:
@@ -48,10 +47,16 @@ class Holder:
             self._tally[Happening.HOLD] += 1
             self._tally[Happening.HOLD_COMPLETED] += is_behind
 
-    def _compare(self, found: list[list[Cell]]) -> None:
-        for cells, (table, prefix) in zip(found, _READ, strict=True):
-            registered = list(self._rules.truth.scan_rows(table, prefix))
-            compare([cell for cell in cells if cell[:3] != SEQ_COLUMN], registered)
+    def _read(self, store: RegisteredStore, hold: WritingHold) -> None:
+        truth = self._rules.truth
+        columns = {table: [Column(*cell[:3]) for cell in truth.scan_rows(table)] for table in _LOOKED_UP}
+        looked_up = {table: store.get(table, names) for table, names in columns.items()}
+        walked = {table: list(store.scan_rows(table)) for table in _WALKED}
+        hold.check()
+        for table, cells in looked_up.items():
+            compare(cells, truth.get(table, columns[table]))
+        for table, found in walked.items():
+            compare([cell for cell in found if cell[:3] != SEQ_COLUMN], list(truth.scan_rows(table)))
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from simulation.control_plane import Rules
@@ -74,11 +75,7 @@ class WatchedStore(RegisteredStore):
 
 
 def compare(found: Sequence[Cell | None], registered: Sequence[Cell | None]) -> None:
-    if _values(found) != _values(registered):
-        raise WrongReadError(f"read {found}, registered is {registered}")
-
-
-def _values(cells: Sequence[Cell | None]) -> list[tuple[bytes, ...] | None]:
-    return [None if cell is None else (*cell[:3], cell.value) for cell in cells]
-
-
+    """Raises WrongReadError with the first cell that is not as it was registered."""
+    for one, other in zip_longest(found, registered):
+        if (one and (*one[:3], one.value)) != (other and (*other[:3], other.value)):
+            raise WrongReadError(f"read {one}, registered is {other}")
