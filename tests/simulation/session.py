@@ -28,6 +28,7 @@ class ModelSession:
 
     def __init__(self, stage: Stage, cluster: ModelCluster, tally: Tally, in_flight: int = 4) -> None:
         self.address, self.name, self.give_up = ADDRESS, str(ADDRESS), Event()
+        self.waits_for = ""
         self.is_writing = False
         self.is_replaced: Callable[[], bool] = lambda: False
         """Tells whether another process owns the index by now; only for the tally."""
