@@ -23,6 +23,8 @@ class CassandraStore(CassandraView):
     """Cells alone: whoever owns the index writes through `RegisteredStore`, so that no batch is ever left in part."""
 
     capabilities = Capability.ANY_ORDER
+    # An owner reads between its batches, and checks read while writing is held: then a double is a fault to be seen.
+    _shows_doubles = True
 
     def __init__(self, session: CellSession, keyspace: Keyspace, lifetimes: Lifetimes) -> None:
         super().__init__(session, keyspace)
