@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Condition, Event
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from cassandra import (
     AuthenticationFailed,
@@ -66,8 +66,30 @@ class Request:
     page_size: int | None = None
 
 
+class CellSession(Protocol):
+    """What a store needs of a cluster. Every request is repeated until it is answered, or ends with StoreError."""
+
+    address: ClusterAddress
+    name: str
+    give_up: Event
+    """Once it is set, nothing is repeated any more."""
+    waits_for: str
+    """Why a request was not answered and is repeated, for people; empty: nothing waits."""
+
+    def write(self, groups: Iterable[Sequence[Request]]) -> None:
+        """Have every group acknowledged; a group lies in one partition and is taken in whole. In any order."""
+
+    def read(self, requests: Sequence[Request]) -> list[list[Row]]:
+        """All rows of each request, in the order of requests."""
+
+    def pages(self, request: Request) -> Iterator[list[Row]]:
+        """The rows of one request page by page; the first page is asked for at once."""
+
+    def close(self) -> None: ...
+
+
 class ClusterSession:
-    """`patience` is how many seconds a request is repeated for; None: until it is answered or `give_up` is set.
+    """A CellSession. `patience`: seconds that a request is repeated for; None: until its answer or until `give_up`.
 
     Raises StoreError with a sentence when the cluster refuses, or does not answer in time.
     """
@@ -84,11 +106,9 @@ class ClusterSession:
         self._prepared: dict[Statement, PreparedStatement] = {}
 
     def write(self, groups: Iterable[Sequence[Request]]) -> None:
-        """Have every group acknowledged; a group lies in one partition and is taken in whole. In any order."""
         self._all((self._bound_group(group) for group in groups), lambda _: None)
 
     def read(self, requests: Sequence[Request]) -> list[list[Row]]:
-        """All rows of each request, in the order of requests."""
         found: list[list[Row]] = [[] for _ in requests]
         bound = (self._bound(request) for request in requests)
 
@@ -100,7 +120,6 @@ class ClusterSession:
         return found
 
     def pages(self, request: Request) -> Iterator[list[Row]]:
-        """The rows of one request page by page; the first page is asked for at once."""
         return _Pages(self, self._bound(request), request.page_size or _LARGEST_PAGE)
 
     def run(self, text: str, *, from_one_node: bool = False) -> list[Row]:

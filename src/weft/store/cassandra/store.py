@@ -9,7 +9,7 @@ from typing import NoReturn, Self
 from weft import failpoints
 from weft.errors import BatchRefused
 from weft.store.api import Batch, Capability
-from weft.store.cassandra.cluster_session import ClusterSession, Request
+from weft.store.cassandra.cluster_session import CellSession, Request
 from weft.store.cassandra.schema import Keyspace
 from weft.store.cassandra.view import SEQ_COLUMN, CassandraView
 from weft.store.cassandra.writing import Lifetimes, write_groups
@@ -23,8 +23,10 @@ class CassandraStore(CassandraView):
     """Cells alone: whoever owns the index writes through `RegisteredStore`, so that no batch is ever left in part."""
 
     capabilities = Capability.ANY_ORDER
+    # An owner reads between its batches, and checks read while writing is held: then a double is a fault to be seen.
+    _shows_doubles = True
 
-    def __init__(self, session: ClusterSession, keyspace: Keyspace, lifetimes: Lifetimes) -> None:
+    def __init__(self, session: CellSession, keyspace: Keyspace, lifetimes: Lifetimes) -> None:
         super().__init__(session, keyspace)
         self._lifetimes = lifetimes
         self._highest = self.complete_to()
