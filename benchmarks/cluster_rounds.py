@@ -65,6 +65,8 @@ class Result(NamedTuple):
     wal: float
     sent: Sent
     disk: int = 0
+    partitions: dict[str, int] | None = None
+    """The largest one of each table."""
 
     @property
     def cpu(self) -> float:
@@ -174,5 +176,8 @@ def play(place: Place, sizes: Sizes, with_disk: bool = False) -> Result:
             linkindex.apply(each)
         wall, client, cassandra, postgresql, wal = used()
         sent = Sent(*(now - then for now, then in zip(index.sent(), before, strict=True)))
-        disk = place.disk(index.session.address.keyspace) if with_disk and index.session else 0
-    return Result(sizes, wall, client, cassandra, postgresql, wal, sent, disk)
+        result = Result(sizes, wall, client, cassandra, postgresql, wal, sent)
+        if with_disk and index.session:
+            keyspace = index.session.address.keyspace
+            result = result._replace(disk=place.disk(keyspace), partitions=place.largest_partitions(keyspace))
+    return result
