@@ -140,6 +140,10 @@ class Reader(Protocol):
         """Every cell of the rows that begin with `prefix`, in order, from row `start` on, in either direction."""
         ...
 
+    def walk(self, table: Table, prefix: bytes = b"") -> Iterator[Cell]:
+        """Every cell of the rows that begin with `prefix`, each once, in whatever order is cheapest."""
+        ...
+
     def encoded_rows(self, table: Table, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Like scan_rows, as encoded keys and values: for those who walk over everything."""
         ...

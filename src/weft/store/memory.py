@@ -112,6 +112,9 @@ class MemoryStore:
             wanted = [cell for cell in wanted if (cell.row <= start if reverse else cell.row >= start)]
         return iter(wanted[::-1] if reverse else wanted)
 
+    def walk(self, table: Table, prefix: bytes = b"") -> Iterator[Cell]:
+        return self.scan_rows(table, prefix)
+
     def encoded_rows(self, table: Table, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         for row, family, qualifier, _, value in self.scan_rows(table, prefix):
             yield cell_key(table.byte, row, family, qualifier), value

@@ -71,6 +71,9 @@ class RocksView:
             rows_key(table.byte, prefix), None if start is None else after(row_key(table.byte, start))
         )
 
+    def walk(self, table: Table, prefix: bytes = b"") -> Iterator[Cell]:
+        return self.scan_rows(table, prefix)
+
     def encoded_rows(self, table: Table, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         begin = rows_key(table.byte, prefix)
         iterator = self._database.iter()

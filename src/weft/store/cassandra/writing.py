@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 from weft.store.api import Column
 from weft.store.cassandra.bands import rank_changes
 from weft.store.cassandra.cluster_session import Request
+from weft.store.cassandra.columns import column_name, is_near, stored_in
 from weft.store.cassandra.packing import packed
 from weft.store.cassandra.placement import Placement, Ranked, keeps_with_time
 from weft.store.cassandra.statements import Statement
-from weft.store.cassandra.view import column_name, is_near, stored_in
 from weft.store.encoding import split_key
 from weft.store.tables import Table
 
