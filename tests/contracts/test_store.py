@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.cassandra_store import new_registered_store, new_store
 from weft.errors import BatchRefused
-from weft.store.api import Batch, Capability, Cell, Column, Store
+from weft.store.api import Batch, Capability, Cell, Column, CopiedCell, CopyStore, Store
 from weft.store.encoding import cell_key
 from weft.store.memory import MemoryStore
 from weft.store.rocksdb import RocksStore
@@ -346,7 +346,7 @@ ROWS_OF_ALL_KINDS = [
 ]
 
 
-def test_a_walk_finds_what_a_scan_of_rows_does_in_any_order(store: Store) -> None:
+def write_all_kinds(store: Store) -> None:
     batch = Batch()
     for number, cell in enumerate(ROWS_OF_ALL_KINDS):
         batch.put(*cell, b"%d" % number)
@@ -354,8 +354,44 @@ def test_a_walk_finds_what_a_scan_of_rows_does_in_any_order(store: Store) -> Non
         batch.put(Table.FLUO, b"p:" + uri, b"page", b"cur", uri)
         batch.put(Table.QUERY, b"p:" + uri, b"page", b"cur", uri)
     store.write(batch, 1)
+
+
+def walked(store: Store, table: Table, prefix: bytes = b"") -> list[Cell]:
+    return sorted(cell for block in store.walk(table, prefix) for cell in block.cells)
+
+
+def test_a_walk_finds_what_a_scan_of_rows_does_in_any_order(store: Store) -> None:
+    write_all_kinds(store)
     parts = ((Q, b"p"), (Q, b"d:com.a"), (Q, b"p:com.b"), (Q, b"x"), (Table.LINKS, b"n:2"), (Table.FLUO, b"um:04:"))
     for table, prefix in (*((table, b"") for table in Table), *parts):
-        assert sorted(store.walk(table, prefix)) == list(store.scan_rows(table, prefix)), (table, prefix)
-    told = [cell for table in Table for cell in store.walk(table) if table is not Table.META or cell.row != b"seq"]
-    assert len(told) == len(ROWS_OF_ALL_KINDS) + 4
+        assert walked(store, table, prefix) == list(store.scan_rows(table, prefix)), (table, prefix)
+    assert sum(len(walked(store, table)) for table in Table if table is not Table.META) == len(ROWS_OF_ALL_KINDS) + 3
+
+
+def test_a_walk_goes_on_from_any_position(store: Store) -> None:
+    write_all_kinds(store)
+    blocks = list(store.walk(Q))
+    everything = {cell for block in blocks for cell in block.cells}
+    filled = [number for number, block in enumerate(blocks) if block.cells]
+    for number in filled[:: max(1, len(filled) // 4)]:
+        before = {cell for block in blocks[:number] for cell in block.cells}
+        rest = {cell for block in store.walk(Q, start=blocks[number].position) for cell in block.cells}
+        assert before | {*blocks[number].cells} | rest == everything
+        assert before.isdisjoint(rest)
+
+
+def test_cells_are_copied_with_their_own_seqs(store: Store) -> None:
+    assert isinstance(store, CopyStore)
+    cells = {
+        cell_key(table.byte, *column): CopiedCell(number % 7 + 1, b"%d" % number)
+        for number, (table, *column) in enumerate(ROWS_OF_ALL_KINDS)
+    }
+    store.copy_in(cells)
+    store.copy_in(cells)
+    assert store.last_seq == 0
+    found = {
+        cell_key(table.byte, *cell[:3]): CopiedCell(cell.seq, cell.value)
+        for table in Table
+        for cell in store.scan_rows(table)
+    }
+    assert found == cells

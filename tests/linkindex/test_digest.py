@@ -15,7 +15,7 @@ from weft.linkindex import keys
 from weft.linkindex.digest import digest
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.rebuild import rebuild
-from weft.store.api import Batch, Cell
+from weft.store.api import Batch, Walked
 from weft.store.memory import MemoryStore
 from weft.store.rocksdb import RocksStore
 from weft.store.tables import Table
@@ -67,8 +67,8 @@ def test_every_engine_gives_the_same(engine: str, request: pytest.FixtureRequest
 
 def test_the_order_in_which_an_engine_walks_does_not_matter() -> None:
     class Backwards(MemoryStore):
-        def walk(self, table: Table, prefix: bytes = b"") -> Iterator[Cell]:
-            return self.scan_rows(table, prefix, reverse=True)
+        def walk(self, table: Table, prefix: bytes = b"", *, start: bytes = b"") -> Iterator[Walked]:
+            return iter(reversed(list(super().walk(table, prefix, start=start))))
 
     store = Backwards()
     batch = Batch()

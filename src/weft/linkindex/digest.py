@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from struct import Struct
 from typing import Final
@@ -25,18 +25,19 @@ def digest(reader: Reader) -> str:
     """
     total = cells = 0
     pack = _HEAD.pack
-    for table, (row, family, qualifier, _, value) in _hashed_cells(reader):
-        head = pack(table.byte, len(row), len(family), len(qualifier), len(value))
-        total += int.from_bytes(blake2b(b"".join((head, row, family, qualifier, value)), digest_size=_BYTES).digest())
-        cells += 1
+    for table, block in _hashed_cells(reader):
+        for row, family, qualifier, _, value in block:
+            head = pack(table.byte, len(row), len(family), len(qualifier), len(value))
+            whole = b"".join((head, row, family, qualifier, value))
+            total += int.from_bytes(blake2b(whole, digest_size=_BYTES).digest())
+        cells += len(block)
     summed = (total % (1 << 8 * _BYTES)).to_bytes(_BYTES)
     return blake2b(summed + cells.to_bytes(8), digest_size=16).hexdigest()
 
 
-def _hashed_cells(reader: Reader) -> Iterator[tuple[Table, Cell]]:
-    for cell in reader.walk(Table.FLUO, PAGES):
-        if cell.family == keys.PAGE and cell.qualifier == keys.CUR:
-            yield Table.FLUO, cell
+def _hashed_cells(reader: Reader) -> Iterator[tuple[Table, Sequence[Cell]]]:
+    for walked in reader.walk(Table.FLUO, PAGES):
+        yield Table.FLUO, [cell for cell in walked.cells if cell[1:3] == (keys.PAGE, keys.CUR)]
     for table, prefix in DERIVED:
-        for cell in reader.walk(table, prefix):
-            yield table, cell
+        for walked in reader.walk(table, prefix):
+            yield table, walked.cells

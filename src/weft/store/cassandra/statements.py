@@ -49,9 +49,12 @@ class Statement(Enum):
     WALK_CELLS_BACKWARDS = f"{_FOUND} cells {_PART} AND row >= ? AND row < ? {_BACKWARDS}"
     WALK_HISTORY = f"{_FOUND} history {_PART} AND row >= ? AND row < ?"
     WALK_HISTORY_BACKWARDS = f"{_FOUND} history {_PART} AND row >= ? AND row < ? {_BACKWARDS}"
-    # A whole table, in the order of the ring.
-    WALK_NEAR = f"{_FOUND} near"
-    WALK_RANKS = "SELECT list, name, count, value, WRITETIME(count) FROM ranking"
+    # A whole table, a piece of the ring after the other.
+    WALK_NEAR = f"{_FOUND} near WHERE token(row) > ? AND token(row) <= ?"
+    WALK_RANKS = (
+        "SELECT list, name, count, value, WRITETIME(count) FROM ranking "
+        "WHERE token(list, base, shard) > ? AND token(list, base, shard) <= ?"
+    )
     ROWS_OF_CELLS = f"SELECT row FROM cells {_PART} AND row >= ? AND row < ? GROUP BY row"
     ROWS_OF_HISTORY = f"SELECT row FROM history {_PART} AND row >= ? AND row < ? GROUP BY row"
     ROWS_OF_NEAR = "SELECT DISTINCT row FROM near"

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import NoReturn, Self
 
 from weft.errors import BatchRefused
-from weft.store.api import Batch, Capability
+from weft.store.api import Batch, Capability, CopiedCell
 from weft.store.cassandra.cluster_session import ClusterSession
 from weft.store.cassandra.placement import Placement
 from weft.store.cassandra.schema import Keyspace
 from weft.store.cassandra.view import SEQ_COLUMN, CassandraView
-from weft.store.cassandra.writing import Lifetimes, write_groups
+from weft.store.cassandra.writing import Lifetimes, copy_groups, write_groups
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
 
@@ -39,6 +39,12 @@ class CassandraStore(CassandraView):
         # Alone and last: who sees it may rely on all the rest.
         self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetimes))
         self._highest = max(self._highest, seq)
+
+    def copy_in(self, cells: Mapping[bytes, CopiedCell]) -> None:
+        notes = {key: cell for key, cell in cells.items() if key[:1] == Table.META.byte}
+        others = {key: cell for key, cell in cells.items() if key not in notes}
+        for some in (others, notes):
+            self._session.write(copy_groups(some, self._placement, self._lifetimes))
 
     def _check(self, batch: Batch, seq: int) -> None:
         if seq < 1:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice
 from typing import Any, Final, Self
 
-from weft.store.api import Cell, Column
+from weft.store.api import Cell, Column, Walked
 from weft.store.cassandra.bands import SINGLE, RankedCell, band_of, sorted_bands
 from weft.store.cassandra.cluster_session import ClusterSession, Request, Row
 from weft.store.cassandra.columns import (
@@ -299,8 +299,8 @@ class CassandraView:
         found = self._walk_cells(Table.FLUO, narrowed, start, reverse=reverse)
         return (cell for cell in found if (cell.family, cell.qualifier) == PAGE_CUR)
 
-    def walk(self, table: Table, prefix: bytes = b"") -> Iterator[Cell]:
-        return Walk(self._session, self._placement).cells(table, prefix)
+    def walk(self, table: Table, prefix: bytes = b"", *, start: bytes = b"") -> Iterator[Walked]:
+        return Walk(self._session, self._placement).blocks(table, prefix, start)
 
     def encoded_rows(self, table: Table, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         for row, family, qualifier, _, value in self.scan_rows(table, prefix):

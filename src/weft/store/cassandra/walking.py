@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Final
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice, pairwise
+from typing import Final, NamedTuple
 
-from weft.store.api import Cell
+from weft.store.api import Cell, Walked
 from weft.store.cassandra.cluster_session import ClusterSession, Request, Row
-from weft.store.cassandra.columns import PAGE_CUR, meets, of_tables, row_range, split_column
+from weft.store.cassandra.columns import PAGE_CUR, column_name, meets, of_tables, row_range, split_column
 from weft.store.cassandra.packing import unpacked
 from weft.store.cassandra.placement import Placement
 from weft.store.cassandra.statements import Statement
@@ -19,66 +20,82 @@ from weft.store.tables import Table
 PAGE: Final = 2_000
 """Rows that one answer of the cluster holds."""
 _AHEAD: Final = 32
-"""Partitions that are asked for before they are wanted; most are small, so it is the asking that takes time."""
+"""Parts that are asked for before they are wanted; most are small, so it is the asking that takes time."""
+_RING: Final = [(1 << 58) * number for number in range(-32, 32)] + [(1 << 63) - 1]
+"""Where 64 pieces of the ring begin and end. No key has the lowest token."""
+_CUR: Final = column_name(*PAGE_CUR)
+
+
+class _Part(NamedTuple):
+    request: Request
+    cell: Callable[[Row], Cell | None]
+    """None: a row of something else."""
 
 
 class Walk:
+    """The parts of a walk are the same ones in the same order every time: a position is the number of one."""
+
     def __init__(self, session: ClusterSession, placement: Placement) -> None:
         self._session, self._placement = session, placement
 
-    def cells(self, table: Table, prefix: bytes) -> Iterator[Cell]:
-        yield from self._plain(table, prefix)
-        if table is Table.LINKS and meets(prefix, b"n:"):
-            yield from self._near(prefix)
-        for kind in (b"p:", b"r:", b"t:"):
-            if meets(prefix, kind):
-                yield from self._global_ranking(table, kind, prefix)
-        if table is Table.QUERY and meets(prefix, b"d:"):
-            yield from self._domain_rankings(prefix)
-        if table is Table.QUERY and meets(prefix, b"p:"):
-            pages = self._plain(Table.FLUO, prefix if len(prefix) > 2 else b"p:")
-            yield from (cell for cell in pages if cell[1:3] == PAGE_CUR)
-
-    def _plain(self, table: Table, prefix: bytes) -> Iterator[Cell]:
-        first, end = row_range(table, prefix, None)
-        requests = (
-            Request(statement, (*partition, first, end), PAGE)
-            for partition in self._placement.of_rows(table, prefix)
-            for statement in of_tables(table, Statement.WALK_CELLS, Statement.WALK_HISTORY)
-        )
-        for row, name, value, seq in self._rows(requests):
-            yield Cell(row[1:], *split_column(name), seq, unpacked(value))
-
-    def _near(self, prefix: bytes) -> Iterator[Cell]:
-        begin = Table.LINKS.byte + prefix
-        for row, name, value, seq in self._rows([Request(Statement.WALK_NEAR, (), PAGE)]):
-            if row.startswith(begin):
-                yield Cell(row[1:], *split_column(name), seq, unpacked(value))
-
-    def _global_ranking(self, table: Table, kind: bytes, prefix: bytes) -> Iterator[Cell]:
-        ranking = self._placement.global_ranking(table, kind)
-        if ranking is None:
-            return
-        requests = (Request(Statement.SCAN_RANKS, (ranking.list, *place), PAGE) for place in ranking.partitions)
-        for _, name, count, value, seq in self._rows(requests):
-            row = kind + descending(count) + name
-            if row.startswith(prefix):
-                yield Cell(row, b"", b"", seq, rank_value(count, value))
-
-    def _domain_rankings(self, prefix: bytes) -> Iterator[Cell]:
-        """In one go: a domain's ranking lies in as many partitions as there are shards, and most domains are small."""
-        for row, name, count, value, seq in self._rows([Request(Statement.WALK_RANKS, (), PAGE)]):
-            if row[:2] == b"d:" and row.startswith(prefix):
-                yield Cell(row, b"rank", descending(count) + name, seq, rank_value(count, value))
-
-    def _rows(self, requests: Iterable[Request]) -> Iterator[Row]:
-        """Of one request after the other, the next of them asked for already."""
-        remaining = (self._session.pages(request) for request in requests)
+    def blocks(self, table: Table, prefix: bytes, start: bytes) -> Iterator[Walked]:
+        number = int(start or b"0")
+        parts = islice(self._parts(table, prefix), number, None)
+        remaining = ((part.cell, self._session.pages(part.request)) for part in parts)
         asked = deque(islice(remaining, _AHEAD))
         while asked:
-            for page in asked.popleft():
-                yield from page
+            cell, pages = asked.popleft()
+            for page in pages:
+                cells = [found for found in map(cell, page) if found is not None and found.row.startswith(prefix)]
+                yield Walked(cells, b"%d" % number)
+            number += 1
             asked.extend(islice(remaining, 1))
+
+    def _parts(self, table: Table, prefix: bytes) -> Iterator[_Part]:
+        yield from self._plain(table, prefix, _cell)
+        if table is Table.LINKS and meets(prefix, b"n:"):
+            yield from (_Part(Request(Statement.WALK_NEAR, piece, PAGE), _cell) for piece in pairwise(_RING))
+        for kind in (b"p:", b"r:", b"t:"):
+            if meets(prefix, kind):
+                yield from self._ranking(table, kind)
+        if table is Table.QUERY and meets(prefix, b"d:"):
+            # A domain's ranking lies in as many partitions as there are shards, and most domains are small.
+            yield from (_Part(Request(Statement.WALK_RANKS, piece, PAGE), _domain_rank) for piece in pairwise(_RING))
+        if table is Table.QUERY and meets(prefix, b"p:"):
+            yield from self._plain(Table.FLUO, prefix if len(prefix) > 2 else b"p:", _cur)
+
+    def _plain(self, table: Table, prefix: bytes, cell: Callable[[Row], Cell | None]) -> Iterator[_Part]:
+        first, end = row_range(table, prefix, None)
+        for partition in self._placement.of_rows(table, prefix):
+            for statement in of_tables(table, Statement.WALK_CELLS, Statement.WALK_HISTORY):
+                yield _Part(Request(statement, (*partition, first, end), PAGE), cell)
+
+    def _ranking(self, table: Table, kind: bytes) -> Iterator[_Part]:
+        ranking = self._placement.global_ranking(table, kind)
+        if ranking is not None:
+            for place in ranking.partitions:
+                yield _Part(Request(Statement.SCAN_RANKS, (ranking.list, *place), PAGE), partial(_rank, kind))
+
+
+def _cell(found: Row) -> Cell:
+    row, name, value, seq = found
+    return Cell(row[1:], *split_column(name), seq, unpacked(value))
+
+
+def _cur(found: Row) -> Cell | None:
+    return _cell(found) if found[1] == _CUR else None
+
+
+def _rank(kind: bytes, found: Row) -> Cell:
+    _, name, count, value, seq = found
+    return Cell(kind + descending(count) + name, b"", b"", seq, rank_value(count, value))
+
+
+def _domain_rank(found: Row) -> Cell | None:
+    row, name, count, value, seq = found
+    if row[:2] != b"d:":
+        return None
+    return Cell(row, b"rank", descending(count) + name, seq, rank_value(count, value))
 
 
 def rank_value(count: int, value: bytes | None) -> bytes:

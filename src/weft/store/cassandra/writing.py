@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from weft.store.api import Column
+from weft.store.api import Column, CopiedCell
 from weft.store.cassandra.bands import rank_changes
 from weft.store.cassandra.cluster_session import Request
 from weft.store.cassandra.columns import column_name, is_near, stored_in
@@ -33,6 +33,21 @@ class _Sized(NamedTuple):
     partition: tuple[Any, ...]
     request: Request
     size: int
+
+
+def copy_groups(
+    cells: Mapping[bytes, CopiedCell], placement: Placement, lifetimes: Lifetimes
+) -> Iterator[list[Request]]:
+    """For cells with seqs of their own: a request may hold many of them."""
+    by_seq: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
+    for key, (seq, value) in cells.items():
+        by_seq[seq][key] = value
+    puts: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
+    for seq, some in by_seq.items():
+        for sized, _ in _requests(some, seq, placement, lifetimes):
+            puts[sized.partition].append(sized)
+    for group in puts.values():
+        yield from _split(group)
 
 
 def write_groups(
