@@ -20,7 +20,8 @@ from searchquality_pages import read_pages
 from searchquality_queries import Query, make_queries
 from searchquality_scores import Score, rank_of, score
 from searchquality_sites import SETS, place_of
-from weft.config.sections import IndexserverSettings, StoreSettings
+from weft.config import Settings
+from weft.config.sections import IndexserverSettings
 from weft.home import Home
 from weft.search.analysis import words
 from weft.search.document import SearchDocument
@@ -78,7 +79,7 @@ def measure_fields(sets: Sequence[SetHome]) -> dict[str, list[FieldCost]]:
 
 def _measure(asked: SetHome, left_out: str) -> FieldCost:
     _leave_out(left_out)
-    reader = open_reader(Home(asked.home).store, StoreSettings())
+    reader = open_reader(Home(asked.home).store, Settings())
     source = DocumentSource(reader)
     documents = [document for uris in source.uris() for document in source.documents(uris) if document]
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as place:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import weft
 from crawl import Watch, crawl
 from measuring import disk_used, percentile
-from weft.config.sections import StoreSettings
+from weft.config import Settings
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES
 from weft.demo.web.server.serving import serving
@@ -112,7 +112,7 @@ def measure_freshness(plan: WebPlan, directory: Path) -> Fresh:
             watch, seconds, status = crawl(served, directory)
         finally:
             sightings.end()
-    reader = open_reader(home.store, StoreSettings())
+    reader = open_reader(home.store, Settings())
     found = [(seen - fetched, indexed - fetched) for seen, indexed, fetched in _pages(reader, sightings)]
     each = [one for one, _ in found], [one for _, one in found]
     return Fresh(watch, status.get("pages") or 1, seconds, *each, disk_used(home.search_row(1)))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import tantivy
 
 import weft
-from weft.config.sections import StoreSettings
+from weft.config import Settings
 from weft.home import Home
 from weft.linkindex.records import read_doc
 from weft.store.open import open_reader
@@ -37,7 +37,7 @@ class Contestant(Protocol):
 
 def documents(home: Path) -> list[Document]:
     """What weft has crawled: every page that has words, as weft has read it."""
-    with closing(open_reader(Home(home).store, StoreSettings())) as reader:
+    with closing(open_reader(Home(home).store, Settings())) as reader:
         docs = (cell for cell in reader.scan_rows(Table.DOCS, b"x:") if not cell.qualifier)
         cells = [(cell.row[len(b"x:") :].decode(), cell.value) for cell in docs]
     read = ((uri, read_doc(value)) for uri, value in cells)

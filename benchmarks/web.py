@@ -90,7 +90,7 @@ def _built(directory: Path, pages: int) -> Home:
     built = bulk(pages, directory)
     (directory / "bulk").rename(home.store)
     settings = load(home.path, {}, []).settings
-    with open_reader(home.store, settings.store) as reader:
+    with open_reader(home.store, settings) as reader:
         complete_search(home, settings, reader, print, lambda _: None)
     print(f"{built.pages:,} pages, {built.links:,} links, {CONNECTIONS} connections, {SECONDS} s each\n", flush=True)
     return home

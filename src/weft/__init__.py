@@ -28,11 +28,12 @@ def open(home: str | Path | None = None) -> HomeIndex:  # noqa: A001 - `weft.ope
 
     place = (Home(Path(home)) if home is not None else chosen_home(os.environ)).require()
     settings = load(place.path, os.environ, []).settings
+    reader = open_reader(place.store, settings)
     return HomeIndex(
-        open_reader(place.store, settings.store),
+        reader,
         UrlRules(settings.url.strip, settings.url.max_length),
         lambda: with_run_token(settings, place.path),
         lambda: open_mgmt_to_read(settings, place),
-        lambda: open_shards(settings, place, lambda: open_mgmt_to_read(settings, place)),
+        lambda: open_shards(settings, place, reader.id, lambda: open_mgmt_to_read(settings, place)),
         lambda: RecordSource.from_settings(settings, place.path),
     )

@@ -72,6 +72,16 @@ class BatchRefused(StoreError):  # noqa: N818
     """A batch breaks a rule of the store (size, order of sequence numbers, missing capability)."""
 
 
+class OwnerReplaced(StoreError):  # noqa: N818
+    """Another process owns the index of a cluster by now: drop all state, and take it anew or end."""
+
+    def __init__(self, epoch: int) -> None:
+        super().__init__(
+            "of the cluster", f"another process has taken it over (ours was ownership {epoch}); nothing was written"
+        )
+        self.epoch = epoch
+
+
 class MgmtError(WeftError):
     """The control plane cannot do what was asked."""
 
@@ -100,12 +110,23 @@ class LeaseLost(MgmtError):  # noqa: N818
         self.address, self.epoch = address, epoch
 
 
-class OwnerReplaced(MgmtError):  # noqa: N818
-    """Another process owns the index of a cluster by now: drop all state, and take it anew or end."""
+class IndexOwned(MgmtError):  # noqa: N818
+    """Another process owns the index of a cluster, and only one may."""
 
-    def __init__(self, epoch: int) -> None:
-        super().__init__(f"another process has taken over the index (ours was ownership {epoch}); nothing was written")
-        self.epoch = epoch
+    def __init__(self, address: str, machine: str, seen: int) -> None:
+        super().__init__(
+            f"{address} on machine {machine or '?'} (last heartbeat {seen / 1000:.0f} s ago) is writing the index of "
+            "this cluster; stop it with `weft stop` there, or with `weft stop --all`"
+        )
+        self.address, self.machine, self.seen = address, machine, seen
+
+
+class WritingHeld(MgmtError):  # noqa: N818
+    """Somebody needs the index of a cluster to hold still for a while; try again later."""
+
+    def __init__(self, holder: str) -> None:
+        super().__init__(f"{holder} holds writing to the index")
+        self.holder = holder
 
 
 class NodeRefused(MgmtError):  # noqa: N818

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from weft.answers.index import Index
 from weft.answers.objects import ChangeItem
-from weft.config.sections import IndexSettings, StoreSettings
+from weft.config import Settings
+from weft.config.sections import IndexSettings
 from weft.errors import UsageError
 from weft.linkindex.loaded import LoadedPage, RawLink, load_page
 from weft.linkindex.pipeline import LinkIndex
@@ -108,17 +109,17 @@ def test_batches_without_changes_move_the_mark_on() -> None:
 
 
 def test_a_view_beside_the_writer_follows_as_it_is_refreshed(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store", StoreSettings()) as store:
+    with open_store(tmp_path / "store", Settings()) as store:
         links = LinkIndex(store, IndexSettings())
         links.apply([page("a", "bc", 1)])
-        with Index(open_reader(tmp_path / "store", StoreSettings()), RULES) as index:
+        with Index(open_reader(tmp_path / "store", Settings()), RULES) as index:
             mark = index.changes_after(None).mark
             links.apply([page("b", "cd", 2)])
             assert index.changes_after(mark).items == [], "the view holds still"
             index.refresh()
             steps = list(followed(index, mark, limit=2))
             assert [item for items, _ in steps for item in items] == all_of(index)[-3:]
-            older = Index(open_reader(tmp_path / "store", StoreSettings()), RULES)
+            older = Index(open_reader(tmp_path / "store", Settings()), RULES)
             links.apply([page("c", "d", 3)])
             index.refresh()
             ahead = index.changes_after(steps[-1][1]).mark

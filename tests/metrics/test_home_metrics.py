@@ -99,7 +99,7 @@ def test_a_control_plane_that_cannot_be_read_is_a_metric(home: Home) -> None:
 
 
 def test_a_store_that_cannot_be_read_is_a_metric(home: Home) -> None:
-    with open_store(home.store, Settings().store) as store:
+    with open_store(home.store, Settings()) as store:
         LinkIndex(store, Settings().index).apply([page("http://a.com/")])
         store.flush()
     with Index(RocksReader(home.store), RULES) as index:

@@ -14,9 +14,11 @@ from support.running_spider import Links, running_spider
 from support.webservers import web_server
 from weft.clock import MonotonicClock
 from weft.config import Settings
+from weft.home import Home
 from weft.index.fetch_reader_pool import ReaderSettings
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import LinkState, NodeState, NodeType
+from weft.roles.calls import ControlPlane
 from weft.store.memory import MemoryStore
 
 JUMPS = [-86_400, -3_600, 3_600, 86_400]
@@ -81,8 +83,10 @@ def test_a_spider_fetches_and_reports_whatever_happens_to_the_clock(tmp_path: Pa
 
 
 def test_an_index_process_measures_its_waits_by_a_clock_that_nobody_sets(tmp_path: Path) -> None:
-    from weft.cli.run_index import make_resources
+    from weft.cli.run_index import IndexProcess, make_keeper, make_resources
 
+    mgmt = MemoryMgmt()
+    process = IndexProcess(Settings(), Home(tmp_path), mgmt, ControlPlane(mgmt), None, None)
     reading = LocalReading(ReaderSettings.from_settings(Settings(), RULES, tmp_path).reader())
-    resources = make_resources(Settings(), MemoryMgmt(), MemoryStore(), reading, JumpingClock(), tmp_path)
+    resources = make_resources(process, make_keeper(process, is_sole=True), MemoryStore(), reading)
     assert isinstance(resources.clock, MonotonicClock)

@@ -205,7 +205,7 @@ SETTINGS = settings_with({"indexserver.shards": 2})
 
 def test_without_servers_the_directories_of_a_whole_row_answer(world: SearchWorld) -> None:
     home = home_with(world, row=3)
-    shards = open_shards(SETTINGS, home, Plane().open)
+    shards = open_shards(SETTINGS, home, "", Plane().open)
     assert isinstance(shards, LocalShards)
     assert None not in shards.ask(QUESTION)
 
@@ -214,14 +214,14 @@ def test_without_a_control_plane_too(world: SearchWorld) -> None:
     def open_lost() -> Mgmt:
         raise MgmtMissing("it is gone")
 
-    assert None not in open_shards(SETTINGS, home_with(world), open_lost).ask(QUESTION)
+    assert None not in open_shards(SETTINGS, home_with(world), "", open_lost).ask(QUESTION)
 
 
 def test_with_servers_they_are_asked_as_they_divide_the_index(world: SearchWorld, stack: ExitStack) -> None:
     plane, address = Plane(), serve(world, stack, [0, 1])
     plane.server(address, count=2, shards=[0, 1])
     # Settings of somebody who has not heard of the division yet.
-    shards = open_shards(settings_with({}), Home(world.path / "nowhere"), plane.open)
+    shards = open_shards(settings_with({}), Home(world.path / "nowhere"), "", plane.open)
     assert isinstance(shards, RemoteShards)
     assert None not in shards.ask(QUESTION)
     shards.close()
@@ -234,13 +234,13 @@ def test_a_server_that_has_left_or_tells_nonsense_is_not_asked(world: SearchWorl
     plane.mgmt.tell(lease, NodeState.OFFLINE)
     plane.server("127.0.0.1:2", count="many")
     plane.server("127.0.0.1:3")
-    assert isinstance(open_shards(SETTINGS, home_with(world), plane.open), LocalShards)
+    assert isinstance(open_shards(SETTINGS, home_with(world), "", plane.open), LocalShards)
 
 
 def test_servers_that_died_without_a_word_are_no_reason_not_to_answer(world: SearchWorld) -> None:
     plane = Plane()
     plane.server(f"127.0.0.1:{free_ports('127.0.0.1', 1)[0]}", count=2, shards=[0, "nonsense"], lag_ms="nonsense")
-    shards = open_shards(SETTINGS, home_with(world), plane.open)
+    shards = open_shards(SETTINGS, home_with(world), "", plane.open)
     began = time.monotonic()
     assert None not in shards.ask(QUESTION)
     assert time.monotonic() - began < 2

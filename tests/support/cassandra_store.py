@@ -6,8 +6,9 @@ import os
 import time
 from functools import cache
 
-from weft.mgmt.api import OwnerCalls
+from weft.mgmt.api import Mgmt
 from weft.mgmt.memory.mgmt import MemoryMgmt
+from weft.mgmt.values import NodeType
 from weft.roles.store_registry import MgmtRegistry
 from weft.store.cassandra.address import parse_address
 from weft.store.cassandra.cluster_session import ClusterSession
@@ -57,7 +58,8 @@ def new_registered_store(hosts: tuple[str, ...]) -> RegisteredStore:
     return owned_store(hosts, MemoryMgmt())
 
 
-def owned_store(hosts: tuple[str, ...], mgmt: OwnerCalls) -> RegisteredStore:
+def owned_store(hosts: tuple[str, ...], mgmt: Mgmt) -> RegisteredStore:
     """As another owner opens what is there."""
     session, keyspace = shared_session(hosts)
-    return RegisteredStore(session, keyspace, _LIFETIMES).own(MgmtRegistry(mgmt))
+    owner = mgmt.register(NodeType.INDEX_BUILDER, "index@test")
+    return RegisteredStore(session, keyspace, _LIFETIMES).own(MgmtRegistry(mgmt, owner))

@@ -102,7 +102,7 @@ class MeasuredWeft:
         settings = load(self.home.path, {}, []).settings
         with (
             closing(open_mgmt_to_read(settings, self.home)) as mgmt,
-            Index(open_reader(self.home.store, settings.store), UrlRules()) as index,
+            Index(open_reader(self.home.store, settings), UrlRules()) as index,
         ):
             return parsed(home_metrics(mgmt, index, self.home.path, settings).decode())
 

@@ -192,7 +192,9 @@ class SearchHome:
         return held_in(self.home.search_row(row), store_id(self.home.store), self.count)
 
     def shards(self) -> Shards:
-        return open_shards(self.settings, self.home, lambda: open_mgmt_to_read(self.settings, self.home))
+        return open_shards(
+            self.settings, self.home, store_id(self.home.store), lambda: open_mgmt_to_read(self.settings, self.home)
+        )
 
 
 @contextmanager
@@ -203,7 +205,7 @@ def search_home(place: Path, **changes: object) -> Iterator[SearchHome]:
     more = {name.replace("__", "."): value for name, value in changes.items()}
     home.settings_file.write_text(settings_file("", {**FAST, **more}))
     settings = load(home.path, {}, []).settings
-    with open_store(home.store, settings.store) as store:
+    with open_store(home.store, settings) as store:
         made = SearchHome(home, settings, store, LinkIndex(store, settings.index))
         try:
             yield made

@@ -65,7 +65,7 @@ def make_operated_home(place: Path) -> Path:
     assert weft("init", "--home", str(home), cwd=place).returncode == 0
     home.joinpath("weft.toml").write_text("[mgmt]\nlease = 86400.0\n")
     settings = load(home, {}, []).settings
-    with closing(open_store(Home(home).store, settings.store)) as store:
+    with closing(open_store(Home(home).store, settings)) as store:
         learn(Learning(settings.dispatcher, store))
     with opened(home) as mgmt:
         require_identity(mgmt, settings)

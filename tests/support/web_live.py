@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from support.web_app import PATIENCE, RunningApp
-from weft.config.sections import IndexSettings, StoreSettings
+from weft.config import Settings
+from weft.config.sections import IndexSettings
 from weft.home import Home
 from weft.linkindex.loaded import LoadedPage, RawLink, load_page
 from weft.linkindex.pipeline import LinkIndex
@@ -45,7 +46,7 @@ def _page(url: str, title: str, links: Sequence[tuple[str, str]]) -> LoadedPage:
 def written_home(place: Path, name: str = "home") -> Iterator[WrittenHome]:
     path = place / name
     Home(path).make("")
-    with open_store(path / "store", StoreSettings()) as store:
+    with open_store(path / "store", Settings()) as store:
         yield WrittenHome(path, store)
 
 

@@ -14,7 +14,6 @@ from weft.home import Home
 from weft.search.indexer import Indexer
 from weft.search.local_shards import LocalShards
 from weft.store.api import Reader
-from weft.store.directory import store_id
 
 ROW: Final = 1
 """The row that a home has without anybody asking for it."""
@@ -36,8 +35,8 @@ def complete_search(
 
     With `anew`, what is there is not trusted.
     """
-    search, id_ = settings.indexserver, store_id(home.store)
-    with closing(Indexer(store, home.search_row(ROW), id_, search, SystemClock(), progress)) as indexer:
+    search = settings.indexserver
+    with closing(Indexer(store, home.search_row(ROW), store.id, search, SystemClock(), progress)) as indexer:
         try:
             shards = range(search.shards)
             if not indexer.own(shards, anew=shards if anew else ()):
@@ -54,7 +53,7 @@ def _wait(home: Home, settings: Settings, store: Reader, say: Callable[[str], No
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         try:
-            shards = LocalShards.open(home.search_row(ROW), store_id(home.store), settings.indexserver.shards)
+            shards = LocalShards.open(home.search_row(ROW), store.id, settings.indexserver.shards)
             if shards.complete_to >= store.last_seq:
                 return
         except SearchError:

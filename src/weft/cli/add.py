@@ -56,7 +56,7 @@ def add(
     from weft.roles.identity import require_identity
 
     if invocation.home.make(starter()):
-        invocation.writer().close()
+        invocation.prepare_store(may_stand_by=True)
         say(f"Created {invocation.home.path}", err=True)
     with control_plane(invocation) as mgmt:
         require_identity(mgmt, invocation.load().settings)

@@ -125,14 +125,20 @@ def up(invocation: Invocation, spiders: int) -> None:
     from weft.supervisor.reserved_ports import ReservedPorts
     from weft.supervisor.role_commands import BESIDE_SPIDERS
 
-    with _claimed_home(invocation) as lock, ReservedPorts(spiders + BESIDE_SPIDERS) as ports:
+    with (
+        _claimed_home(invocation, may_stand_by=True) as lock,
+        ReservedPorts(spiders + BESIDE_SPIDERS) as ports,
+    ):
         _prepare(invocation, may_wait=True)
         _run(invocation, lock, ports, Goal(is_endless=True))
 
 
 @contextmanager
-def _claimed_home(invocation: Invocation) -> Iterator[ProcessLock]:
-    """The home, made if need be, that nobody else crawls or writes."""
+def _claimed_home(invocation: Invocation, *, may_stand_by: bool = False) -> Iterator[ProcessLock]:
+    """The home, made if need be, that nobody else crawls or writes.
+
+    The index of a cluster may be another's now if this one `may_stand_by`.
+    """
     from weft.config import starter
     from weft.supervisor.home_claim import claim_home
 
@@ -148,7 +154,7 @@ def _claimed_home(invocation: Invocation) -> Iterator[ProcessLock]:
         )
     lock = claim_home(home, lambda sentence: say(f"weft: {sentence}", err=True))
     try:
-        invocation.writer().close()  # raises an error that says who writes to the store
+        invocation.prepare_store(may_stand_by=may_stand_by)
         yield lock
     finally:
         lock.release()
@@ -229,9 +235,10 @@ def _run(
     from weft.cli.crawl_json import say_summary
     from weft.cli.crawl_summary import summary_lines
     from weft.cli.dashboard import view_for
-    from weft.cli.run_index import index_address
     from weft.cli.web_address import WebAddress
     from weft.config import as_variables
+    from weft.home import Home
+    from weft.roles.index_ownership import index_address
     from weft.roles.run_token import run_token
     from weft.supervisor.role_commands import role_commands
     from weft.supervisor.supervisor import Supervisor
@@ -241,7 +248,8 @@ def _run(
     roles = role_commands(home, as_variables(invocation.sets), ports.numbers, again=again, web=web.listen)
     with control_plane(invocation) as mgmt:
         archive, patience = home / settings.spider.warc_dir, settings.dispatcher.retry_patience
-        own = frozenset({index_address(settings, home), *(f"127.0.0.1:{port}" for port in ports.numbers), web.node})
+        index = index_address(settings, Home(home))
+        own = frozenset({index, *(f"127.0.0.1:{port}" for port in ports.numbers), web.node})
         progress = CrawlProgress(mgmt, home, archive, settings.spider.min_free, own, patience)
         view = view_for(sys.stdout, progress, goal, as_json=as_json)
         completing = {"indexserver": partial(search_progress, home)}

@@ -36,8 +36,8 @@ def sample() -> None:
 
     Uses a temporary home and removes it at the end.
     """
-    from weft.config import starter
-    from weft.config.sections import IndexSettings, StoreSettings
+    from weft.config import Settings, starter
+    from weft.config.sections import IndexSettings
     from weft.demo.sample import drawn, fluo_lines, query_lines, sample_pages
     from weft.linkindex.pipeline import LinkIndex
     from weft.store.open import open_reader, open_store
@@ -45,10 +45,10 @@ def sample() -> None:
     with tempfile.TemporaryDirectory(prefix="weft-demo-") as directory:
         home = Home(Path(directory))
         home.make(starter())
-        with open_store(home.store, StoreSettings()) as store:
+        with open_store(home.store, Settings()) as store:
             applied = LinkIndex(store, IndexSettings()).apply(sample_pages())
         say(f"Loaded {applied.changed} pages with {applied.links} links into {home.path}.")
-        with open_reader(home.store, StoreSettings()) as reader:
+        with open_reader(home.store, Settings()) as reader:
             for title, lines in (("Fluo table", fluo_lines(reader)), ("Query table", query_lines(reader))):
                 say_lines(("", title, ""))
                 say_lines(drawn(lines))

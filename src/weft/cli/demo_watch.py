@@ -27,7 +27,7 @@ def web_app_of(home: Path) -> Iterator[str]:
     from weft.home import Home
     from weft.store.open import open_store
 
-    open_store(Home(home).store, load(home, {}, []).settings.store).close()  # there must be one to read
+    open_store(Home(home).store, load(home, {}, []).settings).close()  # there must be one to read
     port = _free_port()
     words = ["run", "web", "--home", str(home), "--set", f'web.listen="127.0.0.1:{port}"']
     with _running(words, home / "web-app.out") as process:

@@ -129,7 +129,7 @@ def _export(
     with (
         _sink(target, replace=options.force) as sink,
         home.workplace() as directory,
-        invocation.reader() as reader,
+        invocation.still_reader("export") as reader,
         ExportProgress(request.subject) as progress,
     ):
         compression = options.compression or "zstd"

@@ -8,6 +8,7 @@ import click
 
 from weft.cli.invocation import Invocation, as_json, command
 from weft.cli.output import say, say_json
+from weft.config.text import hide_password
 
 
 @command("init")
@@ -19,15 +20,22 @@ def run(invocation: Invocation, as_json: bool) -> None:
     It never changes a home that exists.
     """
     from weft.config import starter
+    from weft.store.open import is_cluster, open_reader
 
     home = invocation.home
-    invocation.load()  # refuses bad settings before anything is created
+    settings = invocation.load().settings  # refuses bad settings before anything is created
+    if is_cluster(settings):
+        open_reader(home.store, settings).close()  # and so is a cluster that cannot be used
     is_new = home.make(starter())
-    with invocation.writer() as store:
-        seq = store.last_seq
+    invocation.prepare_store(may_stand_by=True)
+    with open_reader(home.store, settings) as reader:
+        seq = reader.last_seq
     if as_json:
         say_json(json.dumps({"home": str(home.path), "new": is_new, "seq": seq}))
         return
     say(f"Created {home.path}" if is_new else f"{home.path} already exists")
     say(f"  {home.settings_file.name:<10} settings, every key explained")
-    say(f"  {home.store.name + '/':<10} index (RocksDB, seq {seq})")
+    if is_cluster(settings):
+        say(f"  index      in {hide_password(settings.store.url)} (seq {seq})")
+    else:
+        say(f"  {home.store.name + '/':<10} index (RocksDB, seq {seq})")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,16 +48,28 @@ class Invocation:
         """The store of an existing home, to read from."""
         from weft.store.open import open_reader
 
-        reader = open_reader(self.home.require().store, self.load().settings.store)
+        reader = open_reader(self.home.require().store, self.load().settings)
         if not reader.last_seq:
             self._refuse_another_index(reader)
         return reader
+
+    def still_reader(self, command: str) -> AbstractContextManager[Reader]:
+        """The same for a command that needs a store which holds still; in a cluster, writing is held meanwhile."""
+        from weft.cli.output import say
+        from weft.roles.this_node import machine_name
+        from weft.roles.writing_hold import still_reader
+        from weft.store.open import is_cluster
+
+        settings = self.load().settings
+        if not is_cluster(settings):
+            return self.reader()
+        holder = f"`weft {command}` on machine {machine_name(settings)} (pid {os.getpid()})"
+        return still_reader(settings, self.home.require(), holder, partial(say, err=True))
 
     def _refuse_another_index(self, reader: Reader) -> None:
         """An empty index on a machine that only fetches would answer that nothing is known."""
         from weft.errors import MgmtError, NotKnown
         from weft.mgmt.open import is_embedded, open_mgmt_to_read
-        from weft.store.directory import store_id
 
         settings = self.load().settings
         if is_embedded(settings):
@@ -66,7 +79,7 @@ class Invocation:
                 recorded = mgmt.index_store()
         except MgmtError:
             return  # what is here can be asked at any moment
-        if recorded is not None and recorded.id != store_id(self.home.store):
+        if recorded is not None and recorded.id != reader.id:
             reader.close()
             raise NotKnown(f"the index of this control plane is in {recorded.where} (machine:home); ask there")
 
@@ -77,21 +90,34 @@ class Invocation:
         from weft.roles.run_token import with_run_token
         from weft.search.open import open_shards
 
-        home, settings = self.home.require(), self.load().settings
+        home, settings, reader = self.home.require(), self.load().settings, self.reader()
         return HomeIndex(
-            self.reader(),
+            reader,
             rules_of(settings),
             lambda: with_run_token(settings, home.path),
             lambda: open_mgmt_to_read(settings, home),
-            lambda: open_shards(settings, home, lambda: open_mgmt_to_read(settings, home)),
+            lambda: open_shards(settings, home, reader.id, lambda: open_mgmt_to_read(settings, home)),
             lambda: records_of(settings, home),
         )
 
-    def writer(self) -> Store:
+    def writer(self) -> AbstractContextManager[Store]:
         """The store of an existing home, as its one writer."""
-        from weft.store.open import open_store
+        from weft.roles.index_ownership import index_writer
 
-        return open_store(self.home_to_write().store, self.load().settings.store)
+        return index_writer(self.load().settings, self.home_to_write())
+
+    def prepare_store(self, *, may_stand_by: bool) -> None:
+        """Make an embedded store if there is none. Raises an error that says who is writing it.
+
+        In a cluster it must be there, and may be another's if this process `may_stand_by`.
+        """
+        from weft.store.open import is_cluster
+
+        if may_stand_by and is_cluster(self.load().settings):
+            self.reader().close()
+            return
+        with self.writer():
+            pass
 
 
 def _take_home(context: click.Context, _: click.Parameter, value: Path | None) -> None:

@@ -73,13 +73,13 @@ def _crawled_again(links: int) -> str:
 
 def _build_again(invocation: Invocation, *, as_json: bool) -> None:
     from weft.actions.restore import build_again
-    from weft.cli.run_index import store_owner
     from weft.roles.identity import require_identity
+    from weft.roles.index_ownership import store_owner
 
     settings, home = invocation.load().settings, invocation.home
     with invocation.writer() as store, control_plane(invocation) as mgmt:
         require_identity(mgmt, settings)
-        chunks = build_again(mgmt, store, store_owner(settings, home))
+        chunks = build_again(mgmt, store, store_owner(settings, home, store))
     if as_json:
         say_json(json.dumps({"chunks": chunks}))
     else:

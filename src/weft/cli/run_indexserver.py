@@ -67,7 +67,7 @@ def run(invocation: Invocation, row: int, metrics: str | None) -> None:
     with (
         open_listener("indexserver.listen", *address, settings.spider.token, is_reserved=is_reserved) as listener,
         closing(open_mgmt(settings, home)) as mgmt,
-        open_reader(home.store, settings.store) as reader,
+        open_reader(home.store, settings) as reader,
         metrics_access(settings, metrics) as told,
     ):
         require_identity(mgmt, settings)
@@ -103,10 +103,9 @@ def make_upkeep(settings: Settings, home: Home, row: int, reader: Reader) -> Sha
     from weft.search.indexer import Indexer
     from weft.search.served_shards import ServedShards
     from weft.search.shard_upkeep import ShardUpkeep
-    from weft.store.directory import store_id
 
-    own, store = settings.indexserver, store_id(home.store)
-    indexer = Indexer(reader, home.search_row(row), store, own, SystemClock())
+    own = settings.indexserver
+    indexer = Indexer(reader, home.search_row(row), reader.id, own, SystemClock())
     return ShardUpkeep(indexer, ServedShards(indexer.directory), row, own.shards, MonotonicClock())
 
 

@@ -38,7 +38,7 @@ def verify(context: click.Context, with_archive: bool, with_search: bool, as_jso
     from weft.linkindex.verify import verify as compare
 
     invocation = context.ensure_object(Invocation)
-    with invocation.home.require().workplace() as directory, invocation.reader() as reader:
+    with invocation.home.require().workplace() as directory, invocation.still_reader("verify") as reader:
         archive = _compared_with_archive(invocation, reader) if with_archive else None
         found = compare(reader, counted(reader) or "all", directory, lines_now_and_then())
         seq = reader.last_seq
@@ -136,7 +136,7 @@ def digest(invocation: Invocation, as_json: bool) -> None:
     """Print one hash over all pages, counts and rankings: equal indexes have equal hashes."""
     from weft.linkindex.digest import digest as hashed
 
-    with invocation.reader() as reader:
+    with invocation.still_reader("digest") as reader:
         found, seq = hashed(reader), reader.last_seq
     if as_json:
         say_json(json.dumps({"seq": seq, "digest": found}))

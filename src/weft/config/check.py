@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from weft.config.keys import Key, Kind, TextTable, Value
 from weft.config.settings import KEYS, SECTIONS, Settings, keys_of
-from weft.config.text import quoted, toml_text
+from weft.config.text import hide_password, quoted, toml_text
 from weft.errors import SettingsError
 
 LONGEST_IN_POSTGRESQL = 2600
@@ -71,6 +71,11 @@ def check_together(settings: Settings, places: Mapping[str, str]) -> None:
     if settings.mgmt.url.startswith("postgresql:") and settings.url.max_length > LONGEST_IN_POSTGRESQL:
         pair = ("url.max_length", "mgmt.url")
         raise _conflict(pair, places, f"at most {LONGEST_IN_POSTGRESQL} characters", settings.url.max_length)
+    if settings.store.url.startswith("cassandra:") and not settings.mgmt.url.startswith("postgresql:"):
+        # What an owner is about to write must survive its machine, too.
+        pair, found = ("mgmt.url", "store.url"), quoted(hide_password(settings.mgmt.url))
+        where = hide_password(settings.store.url)
+        raise _conflict(pair, places, f'"postgresql://…", which {where} needs', found)
     _check_tls(settings, places)
 
 

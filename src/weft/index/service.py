@@ -51,6 +51,18 @@ class IndexResources:
     clock: Clock
     """Nobody may set it back: rates and waits are measured by it."""
     write_status: Callable[[dict[str, Any]], None]
+    cluster: ClusterPart | None = None
+    """None: the index is this process's for as long as it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPart:
+    """What is different for the owner of a cluster's index: without its lease, another process may be the owner."""
+
+    give_up: Callable[[], None]
+    """Lets a write end that waits for the cluster or the control plane: the next owner writes what was registered."""
+    waits_for: Callable[[], str]
+    """Why nothing can be written now, for people; empty: nothing is in the way."""
 
 
 class IndexService:
@@ -62,7 +74,7 @@ class IndexService:
     def __init__(self, resources: IndexResources) -> None:
         self._control, self._keeper = resources.control, resources.keeper
         self._builder, self._dispatcher, self._settings = resources.builder, resources.dispatcher, resources.settings
-        self._clock, self._write_status = resources.clock, resources.write_status
+        self._clock, self._write_status, self._cluster = resources.clock, resources.write_status, resources.cluster
         self._thread = CallThread("weft-index")
         self._may_work = asyncio.Event()
         """Cleared while the process is asked to pause, and until it knows."""
@@ -88,9 +100,14 @@ class IndexService:
         self._idleness, self._has_news = Idleness(), asyncio.Event()
 
     async def run(self, stop: StopRequest) -> None:
-        """Work until asked to stop; then build what was crawled until now, so that the answers are complete."""
+        """Work until asked to stop; then build what was crawled until now, so that the answers are complete.
+
+        In a cluster it works under the lease that it took over with; raises LeaseLost or OwnerReplaced when the index
+        is another's.
+        """
         self._keeper.figures = self._facts
-        await self._keeper.register()
+        if self._cluster is None:
+            await self._keeper.register()
         work = asyncio.create_task(self._work_and_report())
         try:
             await first_of(work, stop.asked.wait(), self._keeper.drain_requested.wait())
@@ -102,6 +119,8 @@ class IndexService:
             if not work.done():
                 log.warning("not all that was crawled is built; the next start builds the rest")
         finally:
+            if self._cluster is not None and not work.done():
+                self._cluster.give_up()
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
             # The store must not be closed while the thread writes to it.
@@ -117,7 +136,7 @@ class IndexService:
                 task.cancel()
 
     async def _keep_lease(self) -> None:
-        async for _ in self._keeper.heartbeats(registers_again=True):
+        async for _ in self._keeper.heartbeats(registers_again=self._cluster is None):
             is_on = not self._keeper.is_paused or self._stopping.is_set()
             if is_on == self._may_work.is_set():
                 continue
@@ -147,6 +166,9 @@ class IndexService:
     async def _is_on(self) -> bool:
         """Waits while paused; False: stop."""
         await self._may_work.wait()
+        while self._cluster is not None and self._keeper.problem and not self._stopping.is_set():
+            # By our own clock the lease has ended: the next heartbeat tells whether it has.
+            await _wait(self._stopping, _IDLE)
         return not self._stopping.is_set()
 
     async def step(self) -> bool:
@@ -177,6 +199,8 @@ class IndexService:
                 await self._report(lease)
                 await self._give_back(lease)
         except LeaseLost:
+            if self._cluster is not None:
+                raise
             await self._keeper.register_again(lease)
             return True
         if was_busy:
@@ -216,6 +240,8 @@ class IndexService:
         if self._may_hold_more:
             await asyncio.sleep(_LONGEST_IDLE)
             self._may_hold_more = False
+            if self._cluster is not None:
+                raise LeaseLost(self._keeper.address, self._keeper.lease.epoch)
             await self._keeper.release()
 
     async def _load(self) -> None:
@@ -292,6 +318,8 @@ class IndexService:
         nodes = self._builder.parking.away()
         away = {node: {"seconds": round(at.seconds), "reason": at.reason} for node, at in nodes.items()}
         idle = self._idleness.facts() if self._may_work.is_set() else None
+        if self._cluster is not None:
+            facts["waits_for"] = self._cluster.waits_for()
         told = {"idle": idle, "is_idle": idle is not None, "refused": self._refused, "away": away, "store": self._store}
         return {**facts, **told}
 

@@ -296,18 +296,46 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, ReadNodes, Protocol):
 class OwnerCalls(Protocol):
     """Whoever writes the index of a cluster."""
 
-    def take_bucket(self, bucket: int = 0) -> TakenBucket:
-        """Become the owner: whoever was it before can register nothing more."""
+    def take_bucket(self, owner: Lease, bucket: int = 0) -> TakenBucket:
+        """Become the owner under this lease: whoever was it before can register nothing more.
+
+        Raises IndexOwned while another node with a living lease is the owner.
+        """
 
     def register_batch(self, epoch: int, before: int, seq: int, batch: bytes, bucket: int = 0) -> None:
         """Keep `batch` as the owner's last one, in place of the one with seq `before`.
 
-        The same call again is harmless. Raises OwnerReplaced if the epoch is not the owner's any more.
+        The same call again is harmless. Raises OwnerReplaced if the epoch is not the owner's any more, and WritingHeld
+        while somebody holds writing; then nothing is kept.
         """
 
 
+class HolderCalls(Protocol):
+    """Whoever needs the index of a cluster to hold still for a while."""
+
+    def hold_writing(self, id_: str, holder: str, seconds: float, bucket: int = 0) -> TakenBucket:
+        """From now on, for so many seconds, no batch is registered; returns the last one that was.
+
+        That one may still be on its way into the store. The same call again, with the same id, extends the hold.
+        """
+
+    def release_writing(self, id_: str) -> None:
+        """End a hold, if it has not ended by itself."""
+
+    def writing_holders(self) -> list[str]:
+        """Who holds writing now."""
+
+
 class Mgmt(
-    UrlServerCalls, SpiderCalls, BuilderCalls, DispatcherCalls, IndexServerCalls, OwnerCalls, OperatorCalls, Protocol
+    UrlServerCalls,
+    SpiderCalls,
+    BuilderCalls,
+    DispatcherCalls,
+    IndexServerCalls,
+    OwnerCalls,
+    HolderCalls,
+    OperatorCalls,
+    Protocol,
 ):
     """The whole control plane, for whoever opens it and closes it."""
 

@@ -24,17 +24,16 @@ _BEHIND: Final = 60_000
 """Milliseconds after which a server is asked only if there is no better one."""
 
 
-def open_shards(settings: Settings, home: Home, open_mgmt: Callable[[], Mgmt]) -> Shards:
-    """The index servers that the control plane knows, or what is in this home where there are none.
+def open_shards(settings: Settings, home: Home, store: str, open_mgmt: Callable[[], Mgmt]) -> Shards:
+    """The index servers that the control plane knows, or what is in this home of the store with this id.
 
     A control plane that is missing or damaged is no reason not to answer.
     """
     from weft.search.local_shards import LocalShards
     from weft.search.remote_shards import RemoteShards
     from weft.search.shard_sources import DirectorySource
-    from weft.store.directory import store_id
 
-    store, rows = store_id(home.store), _rows(home)
+    rows = _rows(home)
     count = _count(settings, open_mgmt)
     if count is None:
         own = settings.indexserver.shards

@@ -117,7 +117,12 @@ class Batch:
 
 
 class Reader(Protocol):
-    """A view of the store that holds still between two calls of `refresh`."""
+    """A view of the store that holds still between two calls of `refresh`, where the engine can."""
+
+    @property
+    def id(self) -> str:
+        """What names this store for good, wherever it is moved or reached from."""
+        ...
 
     @property
     def last_seq(self) -> int:

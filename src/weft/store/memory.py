@@ -73,6 +73,10 @@ class MemoryStore:
         self._last_seq = 0
 
     @property
+    def id(self) -> str:
+        return "memory"
+
+    @property
     def last_seq(self) -> int:
         return self._last_seq
 

@@ -7,41 +7,53 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from weft.config.sections import StoreSettings
-from weft.errors import UsageError
+from weft.config import Settings
 from weft.store.api import Reader, Store
 
-
-class Engine(NamedTuple):
-    open_reader: Callable[[Path, StoreSettings], Reader]
-    open_store: Callable[[Path, StoreSettings], Store]
+if TYPE_CHECKING:
+    from weft.store.cassandra.registered_store import RegisteredStore
 
 
-def _rocksdb() -> Engine:
-    from weft.store.rocksdb import RocksReader, RocksStore
+def _open_rocks_reader(path: Path, settings: Settings) -> Reader:
+    from weft.store.rocksdb import RocksReader
 
-    return Engine(RocksReader, RocksStore)
-
-
-ENGINES: Final[Mapping[str, Callable[[], Engine]]] = {"rocksdb": _rocksdb}
-"""By the scheme of `[store] url`; called when it is chosen, because importing an engine takes time."""
+    return RocksReader(path, settings.store)
 
 
-def open_reader(path: Path, settings: StoreSettings) -> Reader:
-    """A view of the store at `path`, which another process may be writing. Close it."""
-    return _engine(settings).open_reader(path, settings)
+def _open_cluster_reader(_: Path, settings: Settings) -> Reader:
+    from weft.store.cassandra.opening import open_view
+
+    return open_view(settings)
 
 
-def open_store(path: Path, settings: StoreSettings) -> Store:
-    """The store at `path` as its one writer, made if there is none. Close it."""
-    return _engine(settings).open_store(path, settings)
+_READERS: Final[Mapping[str, Callable[[Path, Settings], Reader]]] = {
+    "rocksdb": _open_rocks_reader,
+    "cassandra": _open_cluster_reader,
+}
+"""By the scheme of `[store] url`; an engine is imported when it is chosen, because that takes time."""
 
 
-def _engine(settings: StoreSettings) -> Engine:
-    scheme = settings.url.partition(":")[0]
-    if scheme not in ENGINES:
-        known = " or ".join(f"{name}:" for name in ENGINES)
-        raise UsageError(f"store.url names the engine {scheme}, which this version cannot use yet; expected {known}")
-    return ENGINES[scheme]()
+def is_cluster(settings: Settings) -> bool:
+    """Whether the store is on other machines, where several processes may want to own it."""
+    return settings.store.url.startswith("cassandra:")
+
+
+def open_reader(path: Path, settings: Settings) -> Reader:
+    """A view of the store, which another process may be writing; an embedded one is at `path`. Close it."""
+    return _READERS[settings.store.url.partition(":")[0]](path, settings)
+
+
+def open_store(path: Path, settings: Settings) -> Store:
+    """The embedded store at `path` as its one writer, made if there is none. Close it."""
+    from weft.store.rocksdb import RocksStore
+
+    return RocksStore(path, settings.store)
+
+
+def open_cluster(settings: Settings) -> RegisteredStore:
+    """The store of a cluster; it is written by whoever owns it (see `RegisteredStore.own`). Close it."""
+    from weft.store.cassandra.opening import open_unowned
+
+    return open_unowned(settings)

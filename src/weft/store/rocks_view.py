@@ -10,6 +10,7 @@ from typing import Any, Final, Self, cast
 from rocksdict import Rdict, RdictIter
 
 from weft.store.api import Cell, Column, Walked
+from weft.store.directory import store_id
 from weft.store.encoding import after, cell_key, family_key, row_key, rows_key, split_key
 from weft.store.rocks_options import translated
 from weft.store.tables import Table
@@ -27,6 +28,10 @@ class RocksView:
 
     def __init__(self, path: Path, database: Rdict) -> None:
         self._path, self._database = path, database
+
+    @property
+    def id(self) -> str:
+        return store_id(self._path)
 
     @property
     def last_seq(self) -> int:

@@ -9,7 +9,6 @@ from typing import Final, TypeVar
 
 from weft.clock import Clock, SystemClock
 from weft.config.sections import MgmtSettings
-from weft.mgmt.memory.buckets import MemoryBuckets
 from weft.mgmt.memory.clock import MemoryClock
 from weft.mgmt.memory.identity import MemoryIdentity
 from weft.mgmt.memory.nodes import MemoryNodes
@@ -36,7 +35,7 @@ _CHANGES_NOTHING: Final = frozenset(
         "robots",
         "sites",
     }
-    | {"rates", "resting_hosts", "table", "web_tokens", "wishes"}
+    | {"rates", "resting_hosts", "table", "web_tokens", "wishes", "writing_holders"}
 )
 
 
@@ -70,7 +69,6 @@ class MemoryMgmt(
     MemoryWebHosts,
     MemoryWebTokens,
     MemoryIdentity,
-    MemoryBuckets,
     MemoryClock,
 ):
     """For one process; gone when it is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from weft.errors import MgmtError, TransitionRefused
+from weft.mgmt.memory.buckets import MemoryBuckets
 from weft.mgmt.memory.chunks import MemoryChunks
 from weft.mgmt.memory.links import MemoryLinks
 from weft.mgmt.memory.slots import MemorySlots
@@ -23,10 +24,11 @@ from weft.mgmt.values import (
     NodeState,
     NodeTold,
     NodeType,
+    TakenBucket,
 )
 
 
-class MemoryNodes(MemoryLinks, MemoryChunks, MemorySlots):
+class MemoryNodes(MemoryLinks, MemoryChunks, MemorySlots, MemoryBuckets):
     def register(self, type: NodeType, address: str, row: int = 0, about: NodeAbout | None = None) -> Lease:  # noqa: A002
         self.reap()
         about = about or NodeAbout()
@@ -47,6 +49,10 @@ class MemoryNodes(MemoryLinks, MemoryChunks, MemorySlots):
             self._succeed(node)
             self._catch_up(node)
         return Lease(node.id, address, node.epoch)
+
+    def take_bucket(self, owner: Lease, bucket: int = 0) -> TakenBucket:
+        self.reap()
+        return self._take_bucket(owner, bucket)
 
     def _living(self) -> list[LivingNode]:
         now = self._clock.now()

@@ -155,6 +155,9 @@ class MemoryState:
     web_tokens: dict[str, WebToken] = field(default_factory=dict)
     """By digest."""
     buckets: dict[int, TakenBucket] = field(default_factory=dict)
+    bucket_owners: dict[int, Lease] = field(default_factory=dict)
+    holds: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Who holds writing, and until when, by id."""
     newest: int = 0
     """The newest moment of any call."""
     jump: ClockJump = field(default_factory=lambda: ClockJump(by=0))

@@ -29,7 +29,7 @@ from weft.mgmt.sql import (
 from weft.mgmt.sql.clock_jumps import ClockWentBack, cut_waits, in_time
 from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Database, Transaction
-from weft.mgmt.values import Chunk, Counts, Lease, Node, NodeAbout, NodeId, NodeState, NodeTold, NodeType
+from weft.mgmt.values import Chunk, Counts, Lease, Node, NodeAbout, NodeId, NodeState, NodeTold, NodeType, TakenBucket
 
 log = logging.getLogger(__name__)
 
@@ -137,8 +137,10 @@ class SqlMgmt:
     own_store = writes(identity.own_store)
     index_store = reads(identity.index_store)
 
-    take_bucket = writes(buckets.take_bucket)
     register_batch = writes(buckets.register_batch)
+    hold_writing = writes(buckets.hold_writing)
+    release_writing = writes(buckets.release_writing)
+    writing_holders = reads(buckets.writing_holders)
 
     add_web_token = writes(web_tokens.add_web_token)
     use_web_token = writes(web_tokens.use_web_token)
@@ -163,6 +165,12 @@ class SqlMgmt:
     def register(self, type: NodeType, address: str, row: int = 0, about: NodeAbout | None = None) -> Lease:  # noqa: A002
         self.reap()
         return self._register(type, address, row, about or NodeAbout(), self._settings)
+
+    _take_bucket = writes(buckets.take_bucket)
+
+    def take_bucket(self, owner: Lease, bucket: int = 0) -> TakenBucket:
+        self.reap()
+        return self._take_bucket(owner, bucket)
 
     _renew = writes(nodes.renew)
 

@@ -11,10 +11,13 @@ from threading import Condition, Event
 from typing import Any, Final
 
 from cassandra import (
+    AuthenticationFailed,
     ConsistencyLevel,
+    DriverException,
     OperationTimedOut,
     ReadFailure,
     ReadTimeout,
+    Unauthorized,
     Unavailable,
     WriteFailure,
     WriteTimeout,
@@ -28,7 +31,7 @@ from cassandra.cluster import (
     Session,
 )
 from cassandra.connection import ConnectionException
-from cassandra.policies import DCAwareRoundRobinPolicy, FallthroughRetryPolicy, RoundRobinPolicy, TokenAwarePolicy
+from cassandra.policies import DCAwareRoundRobinPolicy, FallthroughRetryPolicy, TokenAwarePolicy
 from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStatement, tuple_factory
 
 from weft.errors import StoreError
@@ -36,6 +39,8 @@ from weft.store.cassandra.address import ClusterAddress
 from weft.store.cassandra.statements import Statement
 
 log = logging.getLogger(__name__)
+# Commands tell what is wrong in one sentence; the driver's own lines are for the logs of roles.
+logging.getLogger("cassandra").addHandler(logging.NullHandler())
 
 _PASSING: Final = (
     *(OperationTimedOut, ReadTimeout, WriteTimeout, ReadFailure, WriteFailure, Unavailable, NoHostAvailable),
@@ -55,14 +60,17 @@ class Request:
 
 
 class ClusterSession:
-    """`patience` is how many seconds a request is repeated for; None: until it is answered or `give_up` is set."""
+    """`patience` is how many seconds a request is repeated for; None: until it is answered or `give_up` is set.
+
+    Raises StoreError with a sentence when the cluster refuses, or does not answer in time.
+    """
 
     def __init__(
         self, address: ClusterAddress, *, in_flight: int = 64, timeout: float = 10.0, patience: float | None = 20.0
     ) -> None:
         self.address, self.name = address, str(address)
         self.give_up = Event()
-        self._in_flight, self._patience = in_flight, patience
+        self._in_flight, self.patience = in_flight, patience
         self._cluster, self._session = connect(address, timeout)
         self._prepared: dict[Statement, PreparedStatement] = {}
 
@@ -89,6 +97,17 @@ class ClusterSession:
     def run(self, text: str) -> list[Row]:
         """A statement of the schema."""
         return list(self._again(lambda: self._session.execute(text)))
+
+    @property
+    def datacenter(self) -> str:
+        """Of the hosts that this process asks."""
+        host = self._cluster.get_control_connection_host()
+        return "" if host is None else str(host.datacenter)
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes that data centre has, up or down."""
+        return sum(host.datacenter == self.datacenter for host in self._cluster.metadata.all_hosts())
 
     def use(self, keyspace: str) -> None:
         """From now on, statements mean this keyspace."""
@@ -123,33 +142,40 @@ class ClusterSession:
         return prepared
 
     def _all(self, statements: Iterable[Any], keep: Callable[[tuple[int, ResponseFuture]], None]) -> None:
-        waiting = _Waiting(self._patience, self.give_up, self.address)
+        waiting = _Waiting(self.patience, self.give_up, self.address)
         flight = _Flight(self._session, self._in_flight)
-        failed = flight.send(enumerate(statements), keep)
-        while failed:
-            waiting.pause(failed[0][2])
-            failed = flight.send(((number, statement) for number, statement, _ in failed), keep)
+        try:
+            failed = flight.send(enumerate(statements), keep)
+            while failed:
+                waiting.pause(failed[0][2])
+                failed = flight.send(((number, statement) for number, statement, _ in failed), keep)
+        except DriverException as error:
+            raise refusal(self.address, error) from error
 
     def _again(self, ask: Callable[[], Any]) -> Any:
-        waiting = _Waiting(self._patience, self.give_up, self.address)
+        waiting = _Waiting(self.patience, self.give_up, self.address)
         while True:
             try:
                 return ask()
             except _PASSING as error:
                 waiting.pause(error)
+            except DriverException as error:
+                raise refusal(self.address, error) from error
 
     def ask_async(self, statement: Any) -> ResponseFuture:
         return self._session.execute_async(statement)
 
     def answered(self, future: ResponseFuture, statement: Any) -> Any:
         """What a request gave; asked again while the cluster cannot answer."""
-        waiting = _Waiting(self._patience, self.give_up, self.address)
+        waiting = _Waiting(self.patience, self.give_up, self.address)
         while True:
             try:
                 return future.result()
             except _PASSING as error:
                 waiting.pause(error)
                 future = self._session.execute_async(statement)
+            except DriverException as error:
+                raise refusal(self.address, error) from error
 
 
 class _Flight:
@@ -237,7 +263,8 @@ class _Pages(Iterator[list[Row]]):
 
 def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:
     """Raises StoreError with a sentence that names the hosts and the setting."""
-    nearest = DCAwareRoundRobinPolicy(local_dc=address.datacenter) if address.datacenter else RoundRobinPolicy()
+    # Without a name it is the data centre of the hosts that were named: a quorum must always be one of the same.
+    nearest = DCAwareRoundRobinPolicy(local_dc=address.datacenter)
     profile = ExecutionProfile(
         load_balancing_policy=TokenAwarePolicy(nearest),
         retry_policy=FallthroughRetryPolicy(),  # we repeat by ourselves, until it is acknowledged
@@ -258,7 +285,14 @@ def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:
         return cluster, cluster.connect()
     except Exception as error:
         cluster.shutdown()
-        raise StoreError(str(address), f"cannot connect ([store] url): {_sentence(error)}") from error
+        raise StoreError(str(address), f"cannot connect (store.url): {_sentence(error)}") from error
+
+
+def refusal(address: ClusterAddress, error: DriverException) -> StoreError:
+    if isinstance(error, Unauthorized):
+        who = f"the user {address.user}" if address.user else "nobody without a login"
+        return StoreError(str(address), f"{who} has no right to do this (store.url): {_sentence(error)}")
+    return StoreError(str(address), f"the cluster refused: {_sentence(error)}")
 
 
 def _values(request: Request) -> tuple[Any, ...]:
@@ -267,7 +301,11 @@ def _values(request: Request) -> tuple[Any, ...]:
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, NoHostAvailable) and error.errors:
+    if isinstance(error, NoHostAvailable) and isinstance(error.errors, dict) and error.errors:
         host, why = next(iter(error.errors.items()))
-        return f"{host}: {why}"
+        return f"{host}: {_sentence(why) if isinstance(why, Exception) else why}"
+    if isinstance(error, AuthenticationFailed):
+        return "it refuses this user and password"
+    if isinstance(error, Unauthorized):
+        return " ".join(str(error).partition("message=")[2].strip('"').split())
     return " ".join(str(error).split()) or type(error).__name__

@@ -8,9 +8,9 @@ only repeat what is registered: writing the same cells under the same seq change
 from __future__ import annotations
 
 from weft import failpoints
-from weft.errors import BatchRefused
+from weft.errors import BatchRefused, StoreForeign
 from weft.store.api import Batch, Capability
-from weft.store.cassandra.registry import Registry, decode_batch, encode_batch
+from weft.store.cassandra.registry import Registry, Taken, decode_batch, encode_batch
 from weft.store.cassandra.store import CassandraStore
 
 
@@ -21,11 +21,37 @@ class RegisteredStore(CassandraStore):
         """Take the index over. Afterwards all that was ever begun is in."""
         self._registry = registry
         taken = registry.take()
+        self._refuse_lost_batches(taken)
         self._epoch = taken.epoch
-        if taken.seq:
-            super().write(decode_batch(taken.batch, self._session.address), taken.seq)
+        self._write_again(taken)
         self._highest = taken.seq
         return self
+
+    def _refuse_lost_batches(self, last: Taken) -> None:
+        """Batches that the registry does not know may be here in part, and their seqs must not be used again."""
+        complete = self.complete_to()
+        if complete > last.seq:
+            raise StoreForeign(
+                self._session.name,
+                f"it holds batches up to seq {complete}, and the control plane (mgmt.url) knows of {last.seq}: was "
+                "that one put back from an older copy? Put back a newer one, or build the index again in a new "
+                "keyspace with `weft restore --new-index`",
+            )
+
+    def complete(self, last: Taken) -> None:
+        """For whoever holds writing: have the last registered batch in whole, whatever became of its owner."""
+        if self.complete_to() < last.seq:
+            self._write_again(last)
+        self._highest = last.seq
+
+    def _write_again(self, last: Taken) -> None:
+        """The same cells under the same seq change nothing where they are in already."""
+        if last.seq:
+            super().write(decode_batch(last.batch, self._session.address), last.seq)
+
+    def give_up(self) -> None:
+        """Let a write that waits for the cluster end with a StoreError: the next owner writes what was registered."""
+        self._session.give_up.set()
 
     def write(self, batch: Batch, seq: int) -> None:
         self._check(batch, seq)

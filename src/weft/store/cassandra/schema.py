@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from weft.errors import StoreError, StoreForeign, StoreMissing
+from weft.errors import StoreError, StoreForeign, StoreMissing, UsageError
 
 if TYPE_CHECKING:
     from weft.store.cassandra.cluster_session import ClusterSession
@@ -45,6 +46,8 @@ class Keyspace(NamedTuple):
     shards: int
     id: str
     """Names this store, wherever it is reached from."""
+    datacenter: str = ""
+    """Where its owners and readers are: a quorum is one of this data centre. Empty: anywhere."""
 
 
 def schema_text(keyspace: str, replication: int, datacenter: str = "", *, purge_repaired: bool = True) -> list[str]:
@@ -66,6 +69,26 @@ def notes_text(keyspace: str, made: Keyspace) -> list[str]:
     ]
 
 
+def make_keyspace(session: ClusterSession, replication: int, shards: int = SHARDS) -> tuple[Keyspace, bool]:
+    """The keyspace of the session's address, and whether it was made now; one that is there is left as it is.
+
+    Killed at any moment, it may be run again: the notes are written last.
+    """
+    try:
+        return read_keyspace(session), False
+    except StoreMissing:
+        pass
+    if replication > session.nodes:
+        raise UsageError(
+            f"--replication {replication}: data centre {session.datacenter} of {session.name} has {session.nodes} "
+            f"node{'s' if session.nodes > 1 else ''}; expected at most that many"
+        )
+    name, made = session.address.keyspace, Keyspace(VERSION, shards, uuid.uuid4().hex, session.datacenter)
+    for text in (*schema_text(name, replication, session.datacenter), *notes_text(name, made)):
+        session.run(text)
+    return read_keyspace(session), True
+
+
 def read_keyspace(session: ClusterSession) -> Keyspace:
     """Raises StoreMissing or StoreForeign with the command that helps."""
     name = session.address.keyspace
@@ -73,8 +96,10 @@ def read_keyspace(session: ClusterSession) -> Keyspace:
     tables = {row[0] for row in known}
     if not tables:
         raise StoreMissing(session.name, "there is no such keyspace; `weft schema cassandra --apply` makes it")
-    if missing := TABLES.keys() - tables:
-        raise StoreForeign(session.name, f"this keyspace has no table {min(missing)}, so it is not one of weft's")
+    if tables - TABLES.keys() and TABLES.keys() - tables:
+        raise StoreForeign(session.name, "this keyspace holds tables of another program; nothing was changed")
+    if TABLES.keys() - tables:
+        raise StoreMissing(session.name, "this keyspace is unfinished; `weft schema cassandra --apply` finishes it")
     found = session.run(f"SELECT value FROM {name}.notes WHERE name = 'keyspace'")
     if not found:
         raise StoreMissing(session.name, "this keyspace is unfinished; `weft schema cassandra --apply` finishes it")

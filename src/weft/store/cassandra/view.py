@@ -23,6 +23,7 @@ from weft.store.cassandra.columns import (
 )
 from weft.store.cassandra.packing import unpacked
 from weft.store.cassandra.placement import Partition, Placement, Rankings, keeps_with_time
+from weft.store.cassandra.schema import Keyspace
 from weft.store.cassandra.statements import Statement
 from weft.store.cassandra.walking import PAGE, Walk, rank_value
 from weft.store.encoding import after, cell_key, descending, split_descending
@@ -39,16 +40,24 @@ _AT_ONCE: Final = 100
 class CassandraView:
     """A Reader. Nothing holds still: a batch that is being written may be seen in part."""
 
-    def __init__(self, session: ClusterSession, placement: Placement) -> None:
-        self._session, self._placement = session, placement
+    def __init__(self, session: ClusterSession, keyspace: Keyspace) -> None:
+        self._session, self.keyspace, self._placement = session, keyspace, Placement(keyspace.shards)
         self._seen_seq: int | None = None
+
+    @property
+    def id(self) -> str:
+        return self.keyspace.id
 
     @property
     def last_seq(self) -> int:
         if self._seen_seq is None:
-            cell = self.get(Table.META, [SEQ_COLUMN])[0]
-            self._seen_seq = 0 if cell is None else cell.seq
+            self._seen_seq = self.complete_to()
         return self._seen_seq
+
+    def complete_to(self) -> int:
+        """The seq up to which every batch is in whole, at this moment."""
+        cell = self.get(Table.META, [SEQ_COLUMN])[0]
+        return 0 if cell is None else cell.seq
 
     # Cells by name
 
