@@ -216,6 +216,10 @@ class Store(Reader, Protocol):
 class CopyStore(Store, Protocol):
     """A store that takes over the cells of another one."""
 
+    def is_empty(self) -> bool:
+        """Whether it holds no cell."""
+        ...
+
     def copy_in(self, cells: Mapping[bytes, CopiedCell]) -> None:
         """Write cells under their own seqs, by encoded keys; durable when this returns. Repeating it is harmless.
 

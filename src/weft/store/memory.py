@@ -136,6 +136,9 @@ class MemoryStore:
             self._tables[Table(table)].offer(Column(*column), _Version(seq, value is None, value or b""))
         self._last_seq = max(self._last_seq, seq)
 
+    def is_empty(self) -> bool:
+        return not any(rows.versions for rows in self._tables.values())
+
     def copy_in(self, cells: Mapping[bytes, CopiedCell]) -> None:
         for key, (seq, value) in cells.items():
             table, *column = split_key(key)

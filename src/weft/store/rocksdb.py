@@ -82,6 +82,9 @@ class RocksStore(RocksView):
             self._failure = translated(self._path, error)
             raise self._failure from error
 
+    def is_empty(self) -> bool:
+        return next(self._forward(b"", None), None) is None
+
     def copy_in(self, cells: Mapping[bytes, CopiedCell]) -> None:
         self._refuse_after_failure()
         self._write_prepared(lambda: self._prepare_copies(cells))

@@ -1,5 +1,7 @@
 """The cluster as a store: batches in any order of seq, each cell under the timestamp of its batch."""
 
+# ruff: noqa: S608 - names of our own tables
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +12,7 @@ from weft import failpoints
 from weft.errors import BatchRefused
 from weft.store.api import Batch, Capability, CopiedCell
 from weft.store.cassandra.cluster_session import ClusterSession, Request
-from weft.store.cassandra.schema import Keyspace
+from weft.store.cassandra.schema import TABLES, Keyspace
 from weft.store.cassandra.view import SEQ_COLUMN, CassandraView
 from weft.store.cassandra.writing import Lifetimes, copy_groups, write_groups
 from weft.store.encoding import cell_key
@@ -40,11 +42,23 @@ class CassandraStore(CassandraView):
         self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetimes))
         self._highest = max(self._highest, seq)
 
+    def is_empty(self) -> bool:
+        return not any(self._session.run(f"SELECT * FROM {table} LIMIT 1") for table in self._tables_of_cells())
+
+    def clear(self) -> None:
+        """Empty it at once and for good: a delete of each cell would hide what is written later under lower seqs."""
+        for table in self._tables_of_cells():
+            self._session.run(f"TRUNCATE {table}")
+        self._highest = 0
+
+    def _tables_of_cells(self) -> list[str]:
+        return [f"{self._session.address.keyspace}.{table}" for table in TABLES if table != "notes"]
+
     def copy_in(self, cells: Mapping[bytes, CopiedCell]) -> None:
         notes = {key: cell for key, cell in cells.items() if key[:1] == Table.META.byte}
         others = {key: cell for key, cell in cells.items() if key not in notes}
         for some in (others, notes):
-            self._session.write(copy_groups(some, self._placement, self._lifetimes))
+            self._session.write(_passing(copy_groups(some, self._placement, self._lifetimes)))
 
     def _check(self, batch: Batch, seq: int) -> None:
         if seq < 1:
