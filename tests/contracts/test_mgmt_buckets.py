@@ -148,3 +148,15 @@ def test_another_store_takes_the_place_of_the_present_one(mgmt: Mgmt) -> None:
     taken = take(mgmt, address="index@b")
     assert (taken.seq, taken.batch) == (40, b"last")
     mgmt.register_batch(taken.epoch, 40, 41, b"next")
+
+
+def test_batches_of_a_store_that_was_replaced_are_forgotten(mgmt: Mgmt) -> None:
+    mgmt.own_store(StoreOwner("one", "a"))
+    epoch = take(mgmt).epoch
+    mgmt.register_batch(epoch, 0, 7, b"of the other")
+    mgmt.own_store(StoreOwner("one", "moved"), replaces=True)
+    mgmt.register_batch(epoch, 7, 8, b"still its own")
+    mgmt.own_store(StoreOwner("two", "b"), replaces=True)
+    with pytest.raises(OwnerReplaced):
+        mgmt.register_batch(epoch, 8, 9, b"late")
+    assert take(mgmt) == TakenBucket(epoch + 2, 0, b"")

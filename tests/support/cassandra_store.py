@@ -17,7 +17,7 @@ from weft.store.cassandra.schema import TABLES, Keyspace, notes_text, read_keysp
 from weft.store.cassandra.store import CassandraStore
 from weft.store.cassandra.writing import Lifetimes
 
-_LIFETIMES = Lifetimes(changes=30 * 86_400, feed=7 * 86_400)
+LIFETIMES = Lifetimes(changes=30 * 86_400, feed=7 * 86_400)
 
 
 class SharedSession(ClusterSession):
@@ -50,7 +50,7 @@ def new_store(hosts: tuple[str, ...], shards: int = 16) -> CassandraStore:
     """With fewer shards there are fewer partitions, and whoever walks over all of them is faster."""
     session, keyspace = shared_session(hosts, shards)
     empty(session)
-    return CassandraStore(session, keyspace, _LIFETIMES)
+    return CassandraStore(session, keyspace, LIFETIMES)
 
 
 def new_registered_store(hosts: tuple[str, ...]) -> RegisteredStore:
@@ -63,4 +63,4 @@ def owned_store(hosts: tuple[str, ...], mgmt: Mgmt) -> RegisteredStore:
     """As another owner opens what is there."""
     session, keyspace = shared_session(hosts)
     owner = mgmt.register(NodeType.INDEX_BUILDER, "index@test")
-    return RegisteredStore(session, keyspace, _LIFETIMES).own(MgmtRegistry(mgmt, owner))
+    return RegisteredStore(session, keyspace, LIFETIMES).own(MgmtRegistry(mgmt, owner))

@@ -70,7 +70,7 @@ class StoreCopy:
         if wanted != found:
             raise StoreDiffers(self.target_name, wanted, found)
         failpoints.point("migrate.compared")
-        return Copied(note.cells, found, *_last_batch(note))
+        return Copied(note.cells, found, *last_batch(note))
 
     def _note(self) -> MigrationNote:
         note, source = read_note(self.target), self.source
@@ -106,8 +106,11 @@ class StoreCopy:
         return StoreError(self.target_name, f"{problem}; `weft migrate --again` empties it and starts over")
 
 
-def _last_batch(note: MigrationNote) -> tuple[Batch, int]:
-    """Above the note's own seq, too: deleting it must win."""
+def last_batch(note: MigrationNote) -> tuple[Batch, int]:
+    """What makes a copy a store of its own: the note goes, and search is built anew; and its seq.
+
+    That is above the note's own seq, too, for the delete must win.
+    """
     seq = max(note.seq, note.step) + 1
     batch = Batch()
     batch.add({**feed_all_cells(seq), NOTE_KEY: None})
