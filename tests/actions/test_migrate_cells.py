@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,7 +46,7 @@ PLAIN = [
 ]
 
 
-def fill(store: MemoryStore, pages: list[LoadedPage], place: Path) -> None:
+def fill(store: MemoryStore, pages: Sequence[LoadedPage], place: Path) -> None:
     """In several batches, so that cells have different seqs."""
     put_pages(store, pages, 1)
     rebuild(store, "all", place)
@@ -175,7 +175,7 @@ def test_an_interrupted_copy_goes_on_where_it_stopped(source: MemoryStore, targe
         copied(source, target, at_once=5)
     note = read_note(target)
     assert note is not None
-    assert (note.step, note.is_copied) == (step, False)
+    assert (note.step, note.is_copied) == (step + 1, False)
     with pytest.raises(StoreUnfinished, match="being migrated from the old one; finish it with `weft migrate`"):
         refuse_unfinished(target, "here")
     copied(source, target, at_once=5)
@@ -243,5 +243,14 @@ def test_a_cluster_is_emptied_for_good(cassandra_hosts: tuple[str, ...], source:
         cluster.write(batch, cluster.last_seq + 1)
         cluster.clear()
         assert (cluster.is_empty(), cluster.last_seq) == (True, 0)
+        copied(source, cluster)
+        assert comparable(content(cluster)) == comparable(content(source))
+
+
+def test_a_copy_interrupted_within_its_first_step_goes_on(cassandra_hosts: tuple[str, ...], source: MemoryStore) -> None:
+    with new_store(cassandra_hosts, shards=2) as cluster:
+        with armed("store.apply:20:error"), pytest.raises(failpoints.InjectedError):
+            copied(source, cluster)
+        assert not cluster.is_empty()
         copied(source, cluster)
         assert comparable(content(cluster)) == comparable(content(source))

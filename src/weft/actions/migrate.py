@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from weft import failpoints
 from weft.actions.migrate_cells import Copied, Progress, StoreCopy, last_batch
 from weft.actions.migrate_control import MigratedControl
 from weft.actions.migrate_places import TargetPlace, target_place
@@ -53,6 +54,7 @@ class Migration:
         lock = claim_home(self.home, say, patience=0)
         try:
             copied, rows = self._copied_before(place, control) or self._copy(place, control, progress)
+            failpoints.point("migrate.finish")
             place.finish(copied.last, copied.seq)
         finally:
             lock.release()
@@ -74,7 +76,7 @@ class Migration:
             if is_cluster(self.old):
                 control.refuse_beside_others()
             place.refuse_unless(again=self.again)
-            control.check(place.id(), again=self.again)
+            control.check(place.id(), again=self.again, may_replace=self.again or place.is_begun())
             if self.again:
                 place.clear()
             with place.open() as target:

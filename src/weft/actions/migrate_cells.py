@@ -78,7 +78,10 @@ class StoreCopy:
             if not self.target.is_empty():
                 raise self._refused("it is not empty")
             first = next(iter(Table)).label
-            return MigrationNote(source=self.source_name, id=source.id, seq=source.last_seq, step=0, table=first)
+            note = MigrationNote(source=self.source_name, id=source.id, seq=source.last_seq, step=1, table=first)
+            # Before the first cell: whoever finds one knows whose it is.
+            self.target.copy_in(note_cells(note))
+            return note
         if note.id != source.id:
             raise self._refused(f"it holds an unfinished copy of another index ({note.source})")
         if note.seq != source.last_seq:

@@ -37,8 +37,11 @@ class MigratedControl:
             recorded = mgmt.index_store()
         return recorded is not None and recorded.id == store
 
-    def check(self, store: str, *, again: bool) -> None:
-        """Raise an error if the copy of the store with this id, once it is whole, could not be put to use."""
+    def check(self, store: str, *, again: bool, may_replace: bool) -> None:
+        """Raise an error if the copy of the store with this id, once it is whole, could not be put to use.
+
+        `may_replace`: a control plane in this home, left from before, may be set aside.
+        """
         if again and self.is_about(store):
             raise UsageError(
                 f"--again would empty an index that {self.name} uses; name another keyspace, or drop both by hand"
@@ -46,7 +49,7 @@ class MigratedControl:
         if not self.moves:
             return
         if is_embedded(self._new):
-            if database_of(self._home).exists() and not again:
+            if database_of(self._home).exists() and not may_replace:
                 raise MgmtError(f"control plane {database_of(self._home)}: it is there already; --again sets it aside")
             return
         with closing(PostgresMgmt(self._new.mgmt.url, self._new.mgmt)) as mgmt:

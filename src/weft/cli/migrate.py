@@ -72,4 +72,5 @@ def _told(done: Migrated, old: Settings, new: Settings) -> Iterator[str]:
     if new.mgmt.url != old.mgmt.url:
         yield "  [mgmt]"
         yield f"  url = {quoted(hide_password(new.mgmt.url))}"
-    yield f"The old index stays in {hide_password(old.store.url)}. Search is built anew by the next crawl."
+    yield f"The old index stays in {hide_password(old.store.url)}."
+    yield "Search is built anew: `weft up` and `weft crawl` do that while they run, `weft rebuild` at once."
