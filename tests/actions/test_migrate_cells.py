@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from support.cassandra_store import new_store
+from support.cassandra_store import new_store, shared_session
 from support.small_webs import SAMPLE, put_pages, webs
 from weft import failpoints
 from weft.actions.migrate_cells import StoreCopy
@@ -20,6 +20,7 @@ from weft.linkindex.feed import must_build_anew
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.rebuild import rebuild
 from weft.store.api import Batch, Cell, CopiedCell, CopyStore, Reader
+from weft.store.cassandra.schema import empty_keyspace
 from weft.store.encoding import cell_key
 from weft.store.memory import MemoryStore
 from weft.store.migration_note import read_note, refuse_unfinished
@@ -241,13 +242,17 @@ def test_a_cluster_is_emptied_for_good(cassandra_hosts: tuple[str, ...], source:
         batch = Batch()
         batch.delete(Table.META, b"clock", b"", b"")
         cluster.write(batch, cluster.last_seq + 1)
-        cluster.clear()
+        assert not cluster.is_empty()
+        empty_keyspace(shared_session(cassandra_hosts, 2)[0])
+    with new_store(cassandra_hosts, shards=2) as cluster:
         assert (cluster.is_empty(), cluster.last_seq) == (True, 0)
         copied(source, cluster)
         assert comparable(content(cluster)) == comparable(content(source))
 
 
-def test_a_copy_interrupted_within_its_first_step_goes_on(cassandra_hosts: tuple[str, ...], source: MemoryStore) -> None:
+def test_a_copy_interrupted_within_its_first_step_goes_on(
+    cassandra_hosts: tuple[str, ...], source: MemoryStore
+) -> None:
     with new_store(cassandra_hosts, shards=2) as cluster:
         with armed("store.apply:20:error"), pytest.raises(failpoints.InjectedError):
             copied(source, cluster)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from random import Random
 from threading import Thread
 
 import pytest
 
 from support.cassandra_store import LIFETIMES, empty, owned_store, shared_session
-from weft.errors import OwnerReplaced, StoreError, StoreForeign
+from weft.errors import BatchRefused, OwnerReplaced, StoreError, StoreForeign, StoreUnwritable
 from weft.mgmt.memory.mgmt import MemoryMgmt
 from weft.roles.writing_hold import WritingHold
 from weft.store.api import Batch, Column
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.store import CassandraStore
+from weft.store.cassandra.view import CassandraView
+from weft.store.cassandra.writing import LARGEST
 from weft.store.tables import Table, ranked
 
 Q = Table.QUERY
@@ -79,6 +82,28 @@ def test_what_was_not_registered_is_not_there(
     assert (values(second), second.last_seq) == ({b"one"}, 1)
 
 
+def test_after_a_batch_that_was_not_finished_nothing_is_written_until_the_index_is_taken_anew(
+    cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = owned_store(cassandra_hosts, mgmt)
+    written = store._session.write
+
+    def half(groups: object) -> None:
+        written(list(groups)[::2])  # type: ignore[call-overload]
+        raise StoreError("here", "the cluster does not answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store._session, "write", half)
+        with pytest.raises(StoreError, match="does not answer"):
+            store.write(batch(b"one"), 1)
+    with pytest.raises(StoreUnwritable, match="begun and not finished"):
+        store.write(batch(b"other"), 1)
+    store.own(store._registry)
+    assert values(store) == {b"one"}
+    store.write(batch(b"two"), 2)
+    assert values(store) == {b"two"}
+
+
 def test_an_owner_that_was_replaced_changes_nothing(cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt) -> None:
     first = owned_store(cassandra_hosts, mgmt)
     first.write(batch(b"one"), 1)
@@ -116,7 +141,7 @@ def test_a_count_that_moves_within_its_band_leaves_nothing_behind(
         ]
 
 
-def test_a_name_that_is_moving_between_two_bands_is_shown_once(
+def test_a_name_that_is_moving_between_two_bands_is_shown_to_readers_once_and_to_checks_twice(
     cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt
 ) -> None:
     store = owned_store(cassandra_hosts, mgmt)
@@ -125,7 +150,9 @@ def test_a_name_that_is_moving_between_two_bands_is_shown_once(
         made.put(Q, b"t:" + ranked(count, b"com.a"), b"", b"", b"%d" % count)
         made.put(Q, b"t:" + ranked(4, b"com.b"), b"", b"", b"4")
         store.write(made, seq)  # the delete of 3 is still on its way
-    assert [cell.value for cell in store.scan_rows(Q, b"t:")] == [b"5", b"4"]
+    reader = CassandraView(*shared_session(cassandra_hosts))
+    assert [cell.value for cell in reader.scan_rows(Q, b"t:")] == [b"5", b"4"]
+    assert [cell.value for cell in store.scan_rows(Q, b"t:")] == [b"5", b"4", b"3"]
 
 
 def test_a_store_that_knows_more_than_the_control_plane_is_refused(
@@ -174,3 +201,17 @@ def test_an_owner_waits_while_writing_is_held(cassandra_hosts: tuple[str, ...], 
 def test_a_hold_that_could_not_be_extended_is_told(mgmt: MemoryMgmt) -> None:
     with WritingHold(mgmt, "`weft verify`", seconds=0.0) as hold, pytest.raises(StoreError, match="did not hold still"):
         hold.check()
+
+
+def test_a_cell_that_the_cluster_would_refuse_is_refused_before_it_is_registered(
+    cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt
+) -> None:
+    store = owned_store(cassandra_hosts, mgmt)
+    large = Batch()
+    large.put(Q, b"large", b"f", b"q", Random(1).randbytes(LARGEST))
+    with pytest.raises(BatchRefused, match="a cell of query large has"):
+        store.write(large, 1)
+    nearly = Batch()
+    nearly.put(Q, b"large", b"f", b"q", Random(1).randbytes(LARGEST - 1_000))
+    store.write(nearly, 1)  # nothing has happened before
+    assert store.last_seq == 1

@@ -69,10 +69,9 @@ class ClusterPlace:
         return open_to_copy(self._settings)
 
     def clear(self) -> None:
-        from weft.store.cassandra.opening import open_to_copy
+        from weft.store.cassandra.opening import clear
 
-        with open_to_copy(self._settings) as store:
-            store.clear()
+        clear(self._settings)
 
     def finish(self, last: Batch, seq: int) -> None:
         with self.open() as store:

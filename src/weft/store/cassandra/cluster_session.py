@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Condition, Event
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from cassandra import (
     AuthenticationFailed,
@@ -32,15 +32,20 @@ from cassandra.cluster import (
 )
 from cassandra.connection import ConnectionException
 from cassandra.policies import DCAwareRoundRobinPolicy, FallthroughRetryPolicy, TokenAwarePolicy
-from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStatement, tuple_factory
+from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStatement, SimpleStatement, tuple_factory
 
 from weft.errors import StoreError
 from weft.store.cassandra.address import ClusterAddress
-from weft.store.cassandra.statements import Statement
+from weft.store.cassandra.statements import Statement, text_of
 
 log = logging.getLogger(__name__)
-# Commands tell what is wrong in one sentence; the driver's own lines are for the logs of roles.
-logging.getLogger("cassandra").addHandler(logging.NullHandler())
+# Commands tell what is wrong in one sentence; the driver's own lines are for the logs of roles, and only those that
+# tell of something wrong.
+_driver_log = logging.getLogger("cassandra")
+_driver_log.addHandler(logging.NullHandler())
+_driver_log.setLevel(logging.WARNING)
+# What a cluster warns of (a large batch, say) comes with every answer, and is in its own log.
+logging.getLogger("cassandra.protocol").setLevel(logging.ERROR)
 
 _PASSING: Final = (
     *(OperationTimedOut, ReadTimeout, WriteTimeout, ReadFailure, WriteFailure, Unavailable, NoHostAvailable),
@@ -59,8 +64,30 @@ class Request:
     page_size: int | None = None
 
 
+class CellSession(Protocol):
+    """What a store needs of a cluster. Every request is repeated until it is answered, or ends with StoreError."""
+
+    address: ClusterAddress
+    name: str
+    give_up: Event
+    """Once it is set, nothing is repeated any more."""
+    waits_for: str
+    """Why a request was not answered and is repeated, for people; empty: nothing waits."""
+
+    def write(self, groups: Iterable[Sequence[Request]]) -> None:
+        """Have every group acknowledged; a group lies in one partition and is taken in whole. In any order."""
+
+    def read(self, requests: Sequence[Request]) -> list[list[Row]]:
+        """All rows of each request, in the order of requests."""
+
+    def pages(self, request: Request) -> Iterator[list[Row]]:
+        """The rows of one request page by page; the first page is asked for at once."""
+
+    def close(self) -> None: ...
+
+
 class ClusterSession:
-    """`patience` is how many seconds a request is repeated for; None: until it is answered or `give_up` is set.
+    """A CellSession. `patience`: seconds that a request is repeated for; None: until its answer or until `give_up`.
 
     Raises StoreError with a sentence when the cluster refuses, or does not answer in time.
     """
@@ -77,11 +104,9 @@ class ClusterSession:
         self._prepared: dict[Statement, PreparedStatement] = {}
 
     def write(self, groups: Iterable[Sequence[Request]]) -> None:
-        """Have every group acknowledged; a group lies in one partition and is taken in whole. In any order."""
         self._all((self._bound_group(group) for group in groups), lambda _: None)
 
     def read(self, requests: Sequence[Request]) -> list[list[Row]]:
-        """All rows of each request, in the order of requests."""
         found: list[list[Row]] = [[] for _ in requests]
         bound = (self._bound(request) for request in requests)
 
@@ -93,12 +118,12 @@ class ClusterSession:
         return found
 
     def pages(self, request: Request) -> Iterator[list[Row]]:
-        """The rows of one request page by page; the first page is asked for at once."""
         return _Pages(self, self._bound(request))
 
-    def run(self, text: str) -> list[Row]:
-        """A statement of the schema."""
-        return list(self._again(lambda: self._session.execute(text)))
+    def run(self, text: str, *, from_one_node: bool = False) -> list[Row]:
+        """A statement of the schema, or of the cluster's own tables."""
+        level = ConsistencyLevel.LOCAL_ONE if from_one_node else ConsistencyLevel.LOCAL_QUORUM
+        return list(self._again(lambda: self._session.execute(SimpleStatement(text, consistency_level=level))))
 
     @property
     def datacenter(self) -> str:
@@ -110,10 +135,6 @@ class ClusterSession:
     def nodes(self) -> int:
         """How many nodes that data centre has, up or down."""
         return sum(host.datacenter == self.datacenter for host in self._cluster.metadata.all_hosts())
-
-    def use(self, keyspace: str) -> None:
-        """From now on, statements mean this keyspace."""
-        self._session.set_keyspace(keyspace)
 
     def close(self) -> None:
         self.give_up.set()
@@ -138,7 +159,8 @@ class ClusterSession:
     def _prepare(self, statement: Statement) -> PreparedStatement:
         prepared = self._prepared.get(statement)
         if prepared is None:
-            prepared = self._again(lambda: self._session.prepare(statement.value))
+            text = text_of(statement, self.address.keyspace)
+            prepared = self._again(lambda: self._session.prepare(text))
             prepared.is_idempotent = True
             self._prepared[statement] = prepared
         return prepared
@@ -290,6 +312,7 @@ def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:
         port=address.port,
         execution_profiles={EXEC_PROFILE_DEFAULT: profile},
         auth_provider=address.login(),
+        ssl_context=address.encryption(),
         connect_timeout=timeout,
         idle_heartbeat_interval=10,
         protocol_version=5,

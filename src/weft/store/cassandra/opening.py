@@ -18,7 +18,7 @@ except ImportError as error:
 
 from weft.store.cassandra.cluster_session import ClusterSession
 from weft.store.cassandra.registered_store import RegisteredStore
-from weft.store.cassandra.schema import Keyspace, read_keyspace
+from weft.store.cassandra.schema import Keyspace, empty_keyspace, read_keyspace
 from weft.store.cassandra.store import CassandraStore
 from weft.store.cassandra.view import CassandraView
 from weft.store.cassandra.writing import Lifetimes
@@ -47,6 +47,15 @@ def open_to_copy(settings: Settings) -> CassandraStore:
     return CassandraStore(session, keyspace, lifetimes_of(settings))
 
 
+def clear(settings: Settings) -> None:
+    """Empty the store, for good."""
+    session, _ = _connected(parse_address(settings.store.url), patience=60.0)
+    try:
+        empty_keyspace(session)
+    finally:
+        session.close()
+
+
 def open_session(settings: Settings) -> ClusterSession:
     """For whoever makes the keyspace. Close it."""
     return ClusterSession(parse_address(settings.store.url))
@@ -66,7 +75,6 @@ def _connected(address: ClusterAddress, patience: float | None) -> tuple[Cluster
     try:
         keyspace = read_keyspace(session)
         _check_datacenter(session, keyspace)
-        session.use(address.keyspace)
     except BaseException:
         session.close()
         raise

@@ -8,7 +8,7 @@ only repeat what is registered: writing the same cells under the same seq change
 from __future__ import annotations
 
 from weft import failpoints
-from weft.errors import BatchRefused, StoreForeign
+from weft.errors import BatchRefused, StoreForeign, StoreUnwritable
 from weft.store.api import Batch, Capability
 from weft.store.cassandra.registry import Registry, Taken, decode_batch, encode_batch
 from weft.store.cassandra.store import CassandraStore
@@ -16,6 +16,8 @@ from weft.store.cassandra.store import CassandraStore
 
 class RegisteredStore(CassandraStore):
     capabilities = Capability(0)
+    _is_unfinished = False
+    """Whether a batch was given to the registry and is not known to be in whole."""
 
     def own(self, registry: Registry) -> RegisteredStore:
         """Take the index over. Afterwards all that was ever begun is in."""
@@ -24,7 +26,7 @@ class RegisteredStore(CassandraStore):
         self._refuse_lost_batches(taken)
         self._epoch = taken.epoch
         self._write_again(taken)
-        self._highest = taken.seq
+        self._highest, self._is_unfinished = taken.seq, False
         return self
 
     def _refuse_lost_batches(self, last: Taken) -> None:
@@ -47,7 +49,8 @@ class RegisteredStore(CassandraStore):
     def _write_again(self, last: Taken) -> None:
         """The same cells under the same seq change nothing where they are in already."""
         if last.seq:
-            super().write(decode_batch(last.batch, self._session.address), last.seq)
+            batch = decode_batch(last.batch, self._session.address)
+            self._apply(self._groups(batch, last.seq), last.seq)
 
     def give_up(self) -> None:
         """Let a write that waits for the cluster end with a StoreError: the next owner writes what was registered."""
@@ -59,12 +62,18 @@ class RegisteredStore(CassandraStore):
         return self._session.waits_for
 
     def write(self, batch: Batch, seq: int) -> None:
-        self._check(batch, seq)
+        """After any StoreError but BatchRefused the batch may be in, in part or not at all: own it again, or end."""
         before = self.last_seq
         if seq <= before:
             raise BatchRefused(self._session.name, f"seq {seq} is not above {before}, the last one written here")
+        if self._is_unfinished:
+            # Its seq may be in the store already, in part: no other batch may have it.
+            raise StoreUnwritable(self._session.name, "a batch was begun and not finished; take the index over again")
+        groups = self._groups(batch, seq)
         failpoints.point("store.register.before")
+        self._is_unfinished = True
         self._registry.register(self._epoch, before, seq, encode_batch(batch))
         failpoints.point("store.register.after")
-        super().write(batch, seq)
+        self._apply(groups, seq)
+        self._is_unfinished = False
         failpoints.point("store.acknowledged")

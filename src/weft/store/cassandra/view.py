@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 from weft.store.api import Cell, Column, Walked
 from weft.store.cassandra.bands import SINGLE, RankedCell, band_of, sorted_bands
-from weft.store.cassandra.cluster_session import ClusterSession, Request, Row
+from weft.store.cassandra.cluster_session import CellSession, Request, Row
 from weft.store.cassandra.columns import (
     PAGE_CUR,
     column_name,
@@ -42,7 +42,10 @@ _REMEMBERED: Final = 10_000
 class CassandraView:
     """A Reader. Nothing holds still: a batch that is being written may be seen in part."""
 
-    def __init__(self, session: ClusterSession, keyspace: Keyspace) -> None:
+    _shows_doubles = False
+    """Whether a name that is in two bands of a ranking is shown twice."""
+
+    def __init__(self, session: CellSession, keyspace: Keyspace) -> None:
         self._session, self.keyspace, self._placement = session, keyspace, Placement(keyspace.shards)
         self._seen_seq: int | None = None
 
@@ -203,12 +206,13 @@ class CassandraView:
         return iter(() if cell is None else (cell,))
 
     def _ranking(self, ranking: Rankings, begin: tuple[int, bytes] | None, *, reverse: bool) -> Iterator[RankedCell]:
-        """In order. While a batch is written a name may be in two bands, its new one and its old one: it is shown
+        """In order. While a batch is written a name may be in two bands, its new one and its old one: readers see it
         once."""
         streams = [
             self._ranks_of_partition(ranking.list, place, begin, reverse=reverse) for place in ranking.partitions
         ]
-        return _once_each(heapq.merge(*streams, key=_by_rank, reverse=reverse))
+        ranked = heapq.merge(*streams, key=_by_rank, reverse=reverse)
+        return ranked if self._shows_doubles else _once_each(ranked)
 
     def _ranks_of_partition(
         self, name: bytes, place: Partition, begin: tuple[int, bytes] | None, *, reverse: bool

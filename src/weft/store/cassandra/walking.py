@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
 from weft.store.api import Cell, Walked
-from weft.store.cassandra.cluster_session import ClusterSession, Request, Row
+from weft.store.cassandra.cluster_session import CellSession, Request, Row
 from weft.store.cassandra.columns import PAGE_CUR, column_name, meets, of_tables, row_range, split_column
 from weft.store.cassandra.packing import unpacked
 from weft.store.cassandra.placement import Placement
@@ -35,7 +35,7 @@ class _Part(NamedTuple):
 class Walk:
     """The parts of a walk are the same ones in the same order every time: a position is the number of one."""
 
-    def __init__(self, session: ClusterSession, placement: Placement) -> None:
+    def __init__(self, session: CellSession, placement: Placement) -> None:
         self._session, self._placement = session, placement
 
     def blocks(self, table: Table, prefix: bytes, start: bytes) -> Iterator[Walked]:
