@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from support.cassandra_store import new_registered_store, new_store
 from weft.errors import BatchRefused
-from weft.store.api import Batch, Capability, Cell, Column, Store
+from weft.store.api import Batch, Capability, Cell, Column, CopiedCell, CopyStore, Store
 from weft.store.encoding import cell_key
 from weft.store.memory import MemoryStore
 from weft.store.rocksdb import RocksStore
-from weft.store.tables import Table
+from weft.store.tables import Table, ranked
 
 ENGINES: dict[str, Callable[[Path], Store]] = {
     "memory": lambda _: MemoryStore(),
@@ -320,3 +320,78 @@ def test_encoded_rows_are_the_scanned_cells(store: Store) -> None:
         expected = [(cell_key(Q.byte, *cell[:3]), cell.value) for cell in store.scan_rows(Q, prefix)]
         assert list(store.encoded_rows(Q, prefix)) == expected
     assert len(list(store.encoded_rows(Q))) == 15
+
+
+ROWS_OF_ALL_KINDS = [
+    (Table.CHANGES, b"a:04", b"batch", b"7"),
+    (Table.CHANGES, b"u:com.a/1", b"batch", b"7"),
+    (Table.DOCS, b"x:com.a/1", b"doc", b""),
+    (Table.DOMAINS, b"p:" + ranked(2, b"com.a"), b"", b""),
+    (Table.DOMAINS, b"r:" + ranked(99, b"com.a"), b"", b""),
+    (Table.DOMAINS, b"odd", b"f", b"q"),
+    (Table.FEED, b"f:04", b"round", b"\0" * 8),
+    (Table.FEED, b"f:04", b"all", b""),
+    *((Table.FLUO, b"p:com.a/%d" % number, b"page", b"since") for number in range(3)),
+    (Table.FLUO, b"tm:04", b"", b""),
+    (Table.FLUO, b"um:04:com.a/1", b"", b""),
+    (Table.LINKS, b"l:com.a", b"domain", b"work"),
+    *((Table.LINKS, b"l:com.a", b"link", b"com.a/%d" % number) for number in range(20)),
+    *((Table.LINKS, b"n:%d:xy" % number, b"at", b"com.a") for number in range(3)),
+    (Table.META, b"chunk", b"", b"8"),
+    *((Table.QUERY, b"d:com.a", b"rank", ranked(number, b"com.a/%d" % number)) for number in range(0, 400, 7)),
+    (Table.QUERY, b"d:com.a", b"domain", b"pagecount"),
+    (Table.QUERY, b"d:com.b", b"rank", ranked(3, b"com.b")),
+    *((Table.QUERY, b"p:com.a/1", b"inlinks", b"com.a/%d" % number) for number in range(20)),
+    *((Table.QUERY, b"t:" + ranked(number, b"com.a/%d" % number), b"", b"") for number in range(0, 400, 7)),
+]
+
+
+def write_all_kinds(store: Store) -> None:
+    batch = Batch()
+    for number, cell in enumerate(ROWS_OF_ALL_KINDS):
+        batch.put(*cell, b"%d" % number)
+    for uri in (b"com.a/1", b"com.b"):
+        batch.put(Table.FLUO, b"p:" + uri, b"page", b"cur", uri)
+        batch.put(Table.QUERY, b"p:" + uri, b"page", b"cur", uri)
+    store.write(batch, 1)
+
+
+def walked(store: Store, table: Table, prefix: bytes = b"") -> list[Cell]:
+    return sorted(cell for block in store.walk(table, prefix) for cell in block.cells)
+
+
+def test_a_walk_finds_what_a_scan_of_rows_does_in_any_order(store: Store) -> None:
+    write_all_kinds(store)
+    parts = ((Q, b"p"), (Q, b"d:com.a"), (Q, b"p:com.b"), (Q, b"x"), (Table.LINKS, b"n:2"), (Table.FLUO, b"um:04:"))
+    for table, prefix in (*((table, b"") for table in Table), *parts):
+        assert walked(store, table, prefix) == list(store.scan_rows(table, prefix)), (table, prefix)
+    assert sum(len(walked(store, table)) for table in Table if table is not Table.META) == len(ROWS_OF_ALL_KINDS) + 3
+
+
+def test_a_walk_goes_on_from_any_position(store: Store) -> None:
+    write_all_kinds(store)
+    blocks = list(store.walk(Q))
+    everything = {cell for block in blocks for cell in block.cells}
+    filled = [number for number, block in enumerate(blocks) if block.cells]
+    for number in filled[:: max(1, len(filled) // 4)]:
+        before = {cell for block in blocks[:number] for cell in block.cells}
+        rest = {cell for block in store.walk(Q, start=blocks[number].position) for cell in block.cells}
+        assert before | {*blocks[number].cells} | rest == everything
+        assert before.isdisjoint(rest)
+
+
+def test_cells_are_copied_with_their_own_seqs(store: Store) -> None:
+    assert isinstance(store, CopyStore)
+    cells = {
+        cell_key(table.byte, *column): CopiedCell(number % 7 + 1, b"%d" % number)
+        for number, (table, *column) in enumerate(ROWS_OF_ALL_KINDS)
+    }
+    store.copy_in(cells)
+    store.copy_in(cells)
+    assert store.last_seq == 0
+    found = {
+        cell_key(table.byte, *cell[:3]): CopiedCell(cell.seq, cell.value)
+        for table in Table
+        for cell in store.scan_rows(table)
+    }
+    assert found == cells

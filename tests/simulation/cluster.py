@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, Final
 from zlib import crc32
 
-from simulation.cql import Query, answered, chooser, partition_of, query_of
+from simulation.cql import Query, answered, chooser, partition_of, query_of, token_of
 from simulation.replica import NOTHING, Clustering, Mutation, Partition, Replica, StoredRow
 from simulation.tally import Happening, Tally
 from simulation.weather import CALM
@@ -70,6 +70,8 @@ class ModelCluster:
         query = query_of(request.statement)
         if query.is_distinct:
             return self._distinct(query, draw)
+        if query.is_of_ring:
+            return list(self._of_ring(query, request.values, draw))
         return list(self._chosen(query, request.values, draw))
 
     def _chosen(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
@@ -86,9 +88,18 @@ class ModelCluster:
                 last = group
             yield answered(query, partition, clustering, row)
 
+    def _of_ring(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
+        above, end = values
+        for partition in self._partitions(query):
+            if above < token_of(partition) <= end:
+                for clustering, row in self._read(query, partition, lambda _: True, draw):
+                    yield answered(query, partition, clustering, row)
+
+    def _partitions(self, query: Query) -> list[Partition]:
+        return sorted({each for replica in self.replicas for each in replica.partitions if each[0] == query.table})
+
     def _distinct(self, query: Query, draw: int) -> list[Row]:
-        named = {each for replica in self.replicas for each in replica.partitions if each[0] == query.table}
-        return [each[1] for each in sorted(named) if self._read(query, each, lambda _: True, draw)]
+        return [each[1] for each in self._partitions(query) if self._read(query, each, lambda _: True, draw)]
 
     def _read(
         self, query: Query, partition: Partition, wants: Callable[[Clustering], bool], draw: int

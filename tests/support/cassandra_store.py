@@ -28,10 +28,10 @@ class SharedSession(ClusterSession):
 
 
 @cache
-def shared_session(hosts: tuple[str, ...]) -> tuple[ClusterSession, Keyspace]:
+def shared_session(hosts: tuple[str, ...], shards: int = 16) -> tuple[ClusterSession, Keyspace]:
     name = f"weft_test_{os.getpid()}_{time.time_ns() % 10**9}"
     session = SharedSession(parse_address(f"cassandra://{','.join(hosts)}/{name}"))
-    made = Keyspace(1, 16, name)
+    made = Keyspace(1, shards, name)
     for text in (*schema_text(name, 1, purge_repaired=False), *notes_text(name, made)):
         session.run(text)
     return session, read_keyspace(session)
@@ -45,8 +45,9 @@ def empty(session: ClusterSession) -> None:
             session.run(f"TRUNCATE {name}")
 
 
-def new_store(hosts: tuple[str, ...]) -> CassandraStore:
-    session, keyspace = shared_session(hosts)
+def new_store(hosts: tuple[str, ...], shards: int = 16) -> CassandraStore:
+    """With fewer shards there are fewer partitions, and whoever walks over all of them is faster."""
+    session, keyspace = shared_session(hosts, shards)
     empty(session)
     return CassandraStore(session, keyspace, LIFETIMES)
 

@@ -18,7 +18,8 @@ except ImportError as error:
 
 from weft.store.cassandra.cluster_session import ClusterSession
 from weft.store.cassandra.registered_store import RegisteredStore
-from weft.store.cassandra.schema import Keyspace, read_keyspace
+from weft.store.cassandra.schema import Keyspace, empty_keyspace, read_keyspace
+from weft.store.cassandra.store import CassandraStore
 from weft.store.cassandra.view import CassandraView
 from weft.store.cassandra.writing import Lifetimes
 
@@ -38,6 +39,21 @@ def open_unowned(settings: Settings) -> RegisteredStore:
     """For whoever takes it over: requests are repeated until they are answered, or `give_up` is called."""
     session, keyspace = _connected(parse_address(settings.store.url), patience=None)
     return RegisteredStore(session, keyspace, lifetimes_of(settings))
+
+
+def open_to_copy(settings: Settings) -> CassandraStore:
+    """For whoever copies another store into it, and nobody owns it yet."""
+    session, keyspace = _connected(parse_address(settings.store.url), patience=60.0)
+    return CassandraStore(session, keyspace, lifetimes_of(settings))
+
+
+def clear(settings: Settings) -> None:
+    """Empty the store, for good."""
+    session, _ = _connected(parse_address(settings.store.url), patience=60.0)
+    try:
+        empty_keyspace(session)
+    finally:
+        session.close()
 
 
 def open_session(settings: Settings) -> ClusterSession:

@@ -8,11 +8,12 @@ from typing import NoReturn, Self
 
 from weft import failpoints
 from weft.errors import BatchRefused
-from weft.store.api import Batch, Capability
+from weft.store.api import Batch, Capability, CopiedCell
 from weft.store.cassandra.cluster_session import CellSession, Request
 from weft.store.cassandra.schema import Keyspace
+from weft.store.cassandra.statements import ANY_ROW
 from weft.store.cassandra.view import SEQ_COLUMN, CassandraView
-from weft.store.cassandra.writing import Lifetimes, write_groups
+from weft.store.cassandra.writing import Lifetimes, copy_groups, write_groups
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
 
@@ -37,6 +38,15 @@ class CassandraStore(CassandraView):
 
     def write(self, batch: Batch, seq: int) -> None:
         self._apply(self._groups(batch, seq), seq)
+
+    def is_empty(self) -> bool:
+        return not any(self._session.read([Request(statement, ()) for statement in ANY_ROW]))
+
+    def copy_in(self, cells: Mapping[bytes, CopiedCell]) -> None:
+        notes = {key: cell for key, cell in cells.items() if key[:1] == Table.META.byte}
+        others = {key: cell for key, cell in cells.items() if key not in notes}
+        for some in (others, notes):
+            self._session.write(_passing(copy_groups(some, self._placement, self._lifetimes)))
 
     def _groups(self, batch: Batch, seq: int) -> list[list[Request]]:
         """What writes the batch. Raises BatchRefused before anything has happened."""

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from weft.errors import BatchRefused
-from weft.store.api import Column
+from weft.store.api import Column, CopiedCell
 from weft.store.cassandra.bands import rank_changes
 from weft.store.cassandra.cluster_session import Request
+from weft.store.cassandra.columns import column_name, is_near, stored_in
 from weft.store.cassandra.packing import packed
 from weft.store.cassandra.placement import Placement, Ranked, keeps_with_time
 from weft.store.cassandra.statements import Statement
-from weft.store.cassandra.view import column_name, is_near, stored_in
 from weft.store.encoding import split_key
 from weft.store.tables import Table, readable
 
@@ -36,6 +36,21 @@ class _Sized(NamedTuple):
     partition: tuple[Any, ...]
     request: Request
     size: int
+
+
+def copy_groups(
+    cells: Mapping[bytes, CopiedCell], placement: Placement, lifetimes: Lifetimes
+) -> Iterator[list[Request]]:
+    """For cells with seqs of their own: a request may hold many of them."""
+    by_seq: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
+    for key, (seq, value) in cells.items():
+        by_seq[seq][key] = value
+    puts: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
+    for seq, some in by_seq.items():
+        for sized, _ in _requests(some, seq, placement, lifetimes):
+            puts[sized.partition].append(sized)
+    for group in puts.values():
+        yield from _split(group)
 
 
 def write_groups(
