@@ -11,16 +11,14 @@ from support.dispatcher_world import CountingStore
 from weft.clock import ManualClock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
+from weft.dispatcher.domain_work import DomainWork, encode_work, list_key, work_key
 from weft.dispatcher.link_records import (
-    DomainWork,
     LinkPhase,
     LinkRecord,
     encode_record,
-    encode_work,
     link_key,
-    list_key,
     waiting_key,
-    work_key,
+    waiting_place,
 )
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
@@ -62,9 +60,9 @@ def cells(count: int) -> Iterator[tuple[bytes, bytes | None]]:
 
 
 def key_of(number: int) -> bytes:
-    key = waiting_key(DOMAIN, uri(number), record(number))
-    assert key is not None
-    return key
+    place = waiting_place(uri(number), record(number))
+    assert place is not None
+    return waiting_key(DOMAIN, place)
 
 
 class Cost:

@@ -134,6 +134,12 @@ class Reader(Protocol):
         """The names of the rows that begin with `prefix`, in order from `start` on; a step a row, however wide."""
         ...
 
+    def column(
+        self, table: Table, prefix: bytes, family: bytes, qualifier: bytes, *, start: bytes | None = None
+    ) -> Iterator[Cell]:
+        """This cell of every row that begins with `prefix` and has it, in order of rows, from row `start` on."""
+        ...
+
     def scan_rows(
         self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
     ) -> Iterator[Cell]:
