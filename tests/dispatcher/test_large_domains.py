@@ -18,7 +18,6 @@ from weft.dispatcher.link_records import (
     encode_record,
     link_key,
     waiting_key,
-    waiting_place,
 )
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
@@ -60,9 +59,9 @@ def cells(count: int) -> Iterator[tuple[bytes, bytes | None]]:
 
 
 def key_of(number: int) -> bytes:
-    place = waiting_place(uri(number), record(number))
-    assert place is not None
-    return waiting_key(DOMAIN, place)
+    key = waiting_key(DOMAIN, uri(number), record(number))
+    assert key is not None
+    return key
 
 
 class Cost:

@@ -14,10 +14,11 @@ all that follows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Final
 
 from weft.dispatcher.domain_work import Fronts
-from weft.dispatcher.link_records import DOMAIN_ROW, DUE, NEW
+from weft.dispatcher.link_records import DOMAIN_ROW, DUE, NEW, waiting_head
 from weft.store.api import Cell, Reader
 from weft.store.tables import Table
 
@@ -29,30 +30,22 @@ _ABOVE: Final = b"\xff" * 6
 """Behind a class: above all of its qualifiers, in which a uri follows on at most five bytes."""
 
 
-class Moved(NamedTuple):
-    """Qualifiers of one family that a round brings, and those that it takes away."""
+@dataclass(slots=True)
+class Moves:
+    """Keys of a domain's waiting links that a round brings, and of those that it takes away."""
 
-    came: list[bytes]
-    gone: set[bytes]
-
-
-class DomainMoves(NamedTuple):
-    new: Moved
-    due: Moved
-
-    def of(self, family: bytes) -> Moved:
-        return self.new if family == NEW else self.due
+    new_came: list[bytes] = field(default_factory=list)
+    new_gone: list[bytes] = field(default_factory=list)
+    due_came: list[bytes] = field(default_factory=list)
+    due_gone: list[bytes] = field(default_factory=list)
 
 
-def no_moves() -> DomainMoves:
-    return DomainMoves(Moved([], set()), Moved([], set()))
-
-
-def fronts_after(reader: Reader, domain: bytes, before: Fronts | None, moves: DomainMoves) -> Fronts:
+def fronts_after(reader: Reader, domain: bytes, before: Fronts | None, moves: Moves) -> Fronts:
     """The fronts after a round that is not written yet. Nothing is read unless the link at a front leaves."""
+    new, due = _Family(reader, domain, NEW), _Family(reader, domain, DUE)
     return Fronts(
-        _Family(reader, domain, NEW).fronts_after(before and before.new, moves.new),
-        _Family(reader, domain, DUE).fronts_after(before and before.due, moves.due),
+        new.fronts_after(before and before.new, moves.new_came, moves.new_gone),
+        due.fronts_after(before and before.due, moves.due_came, moves.due_gone),
     )
 
 
@@ -77,21 +70,32 @@ class _Family:
 
     def __init__(self, reader: Reader, domain: bytes, family: bytes) -> None:
         self._reader, self._row, self._family = reader, DOMAIN_ROW + domain, family
-        self._size = _CLASS[family]
+        self._head, self._size = waiting_head(domain), _CLASS[family]
 
-    def fronts_after(self, fronts: tuple[bytes, ...] | None, moved: Moved) -> tuple[bytes, ...]:
-        if fronts is None:
-            return _in_order(self._fill({}, b"", moved))
-        if not moved.came and moved.gone.isdisjoint(fronts):
+    def fronts_after(
+        self, fronts: tuple[bytes, ...] | None, came_keys: list[bytes], gone_keys: list[bytes]
+    ) -> tuple[bytes, ...]:
+        if not came_keys and not gone_keys and fronts is not None:
             return fronts
+        came, gone = self._first_of_classes(came_keys), {key[self._head :] for key in gone_keys}
+        if fronts is None:
+            return _in_order(self._fill({}, b"", came, gone))
         # Of a full list nothing is known beyond the class of its last front.
         end = fronts[-1][: self._size] + _ABOVE if len(fronts) >= MOST else None
-        firsts = self._remaining(fronts, moved.gone)
-        for qualifier in moved.came:
-            if end is None or qualifier < end:
-                name = qualifier[: self._size]
-                firsts[name] = min(firsts.get(name, qualifier), qualifier)
-        return _in_order(firsts if end is None else self._fill(firsts, end, moved))
+        firsts = self._remaining(fronts, gone)
+        for name, first in came.items():
+            if end is None or first < end:
+                firsts[name] = min(firsts.get(name, first), first)
+        return _in_order(firsts if end is None else self._fill(firsts, end, came, gone))
+
+    def _first_of_classes(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        head, end = self._head, self._head + self._size
+        firsts: dict[bytes, bytes] = {}
+        for key in keys:
+            name = key[head:end]
+            if name not in firsts or key < firsts[name]:
+                firsts[name] = key
+        return {name: key[head:] for name, key in firsts.items()}
 
     def _remaining(self, fronts: tuple[bytes, ...], gone: Collection[bytes]) -> dict[bytes, bytes]:
         """The first link of each class that was there before and stays."""
@@ -103,17 +107,19 @@ class _Family:
                 firsts[name] = first
         return firsts
 
-    def _fill(self, firsts: dict[bytes, bytes], start: bytes, moved: Moved) -> dict[bytes, bytes]:
+    def _fill(
+        self, firsts: dict[bytes, bytes], start: bytes, came: dict[bytes, bytes], gone: Collection[bytes]
+    ) -> dict[bytes, bytes]:
         """Add the first link of each class from `start` on, until there are enough."""
-        came = sorted(qualifier for qualifier in moved.came if qualifier >= start)
         while len(firsts) < MOST:
-            found = [q for q in (self._first_left(b"", start, moved.gone), next(iter(came), None)) if q is not None]
+            found = [first for first in came.values() if first >= start]
+            if (left := self._first_left(b"", start, gone)) is not None:
+                found.append(left)
             if not found:
                 break
             first = min(found)
             name = first[: self._size]
             firsts[name], start = first, name + _ABOVE
-            came = [qualifier for qualifier in came if qualifier >= start]
         return firsts
 
     def _first_left(self, prefix: bytes, start: bytes, gone: Collection[bytes]) -> bytes | None:

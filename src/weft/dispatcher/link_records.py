@@ -8,7 +8,7 @@ l:<domain>  link:<uri>                                        what is known of t
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 from msgspec import field
@@ -24,7 +24,7 @@ LINK, NEW, DUE = b"link", b"new", b"due"
 DOMAIN_ROW: Final = b"l:"
 _TABLE: Final = Table.LINKS.byte
 # A domain holds no zero byte, and the last part of a key is not escaped: these keys are made by joining bytes.
-_LINK: Final = END + LINK + END
+_LINK, _NEW, _DUE = (END + family + END for family in (LINK, NEW, DUE))
 _MOMENT: Final = 8
 _NEW_PREFIX: Final = 2 + _MOMENT
 LAST_AT_ONCE: Final = (1 << 40) - 1
@@ -140,13 +140,6 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         return msgspec.structs.replace(self, phase=LinkPhase.NEW, reason="", canonical=canonical)
 
 
-class WaitingPlace(NamedTuple):
-    """The cell of a domain's row by which a link is found when its turn comes."""
-
-    family: bytes
-    qualifier: bytes
-
-
 encode_record: Final = msgspec.msgpack.Encoder().encode
 decode_record: Final = msgspec.msgpack.Decoder(LinkRecord).decode
 
@@ -159,19 +152,20 @@ def link_key(domain: bytes, uri: bytes) -> bytes:
     return b"".join((_TABLE, DOMAIN_ROW, domain, _LINK, uri))
 
 
-def waiting_place(uri: bytes, record: LinkRecord) -> WaitingPlace | None:
-    """None where it has no turn."""
+def waiting_key(domain: bytes, uri: bytes, record: LinkRecord) -> bytes | None:
+    """The cell by which a link is found when its turn comes; None where it has no turn."""
     if record.phase is LinkPhase.NEW:
         rarity = 255 - min(record.references.bit_length(), 255)
         wanted = bytes((min(record.depth, 255), rarity))
-        return WaitingPlace(NEW, wanted + moment_bytes(record.discovered) + uri)
+        return b"".join((_TABLE, DOMAIN_ROW, domain, _NEW, wanted, moment_bytes(record.discovered), uri))
     if record.phase is LinkPhase.DUE:
-        return WaitingPlace(DUE, moment_bytes(due_moment(record)) + uri)
+        return b"".join((_TABLE, DOMAIN_ROW, domain, _DUE, moment_bytes(due_moment(record)), uri))
     return None
 
 
-def waiting_key(domain: bytes, place: WaitingPlace) -> bytes:
-    return b"".join((_TABLE, DOMAIN_ROW, domain, END, place.family, END, place.qualifier))
+def waiting_head(domain: bytes) -> int:
+    """How many bytes of a waiting link's key come before the qualifier."""
+    return len(_TABLE + DOMAIN_ROW + domain + _NEW)
 
 
 def due_moment(record: LinkRecord) -> int:

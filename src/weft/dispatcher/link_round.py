@@ -17,7 +17,7 @@ from weft.dispatcher.domain_work import (
     work_column,
     work_key,
 )
-from weft.dispatcher.fronts import DomainMoves, fronts_after, no_moves
+from weft.dispatcher.fronts import Moves, fronts_after
 from weft.dispatcher.link_records import (
     LinkPhase,
     LinkRecord,
@@ -26,7 +26,6 @@ from weft.dispatcher.link_records import (
     link_column,
     link_key,
     waiting_key,
-    waiting_place,
 )
 from weft.dispatcher.traps.host_limits import HostLimits
 from weft.linkindex.cells import Cells
@@ -87,7 +86,7 @@ class LinkRound:
     def cells(self) -> Cells:
         cells = {**self.hosts.cells(), **self._domain_limit.cells()}
         by_domain: defaultdict[bytes, list[tuple[LinkRecord | None, LinkRecord]]] = defaultdict(list)
-        moves: defaultdict[bytes, DomainMoves] = defaultdict(no_moves)
+        moves: defaultdict[bytes, Moves] = defaultdict(Moves)
         for domain, uri, before, after in self.changed():
             _write_link(cells, moves[domain], domain, uri, before, after)
             by_domain[domain].append((before, after))
@@ -105,16 +104,16 @@ class LinkRound:
 
 
 def _write_link(
-    cells: Cells, moves: DomainMoves, domain: bytes, uri: bytes, before: LinkRecord | None, after: LinkRecord
+    cells: Cells, moves: Moves, domain: bytes, uri: bytes, before: LinkRecord | None, after: LinkRecord
 ) -> None:
-    was, now = before and waiting_place(uri, before), waiting_place(uri, after)
+    was, now = before and waiting_key(domain, uri, before), waiting_key(domain, uri, after)
     if was != now:
-        if was:
-            moves.of(was.family).gone.add(was.qualifier)
-            cells[waiting_key(domain, was)] = None
+        if before and was:
+            (moves.new_gone if before.phase is LinkPhase.NEW else moves.due_gone).append(was)
+            cells[was] = None
         if now:
-            moves.of(now.family).came.append(now.qualifier)
-            cells[waiting_key(domain, now)] = b""
+            (moves.new_came if after.phase is LinkPhase.NEW else moves.due_came).append(now)
+            cells[now] = b""
     cells[link_key(domain, uri)] = encode_record(after)
 
 
