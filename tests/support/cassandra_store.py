@@ -6,6 +6,7 @@ import os
 import time
 from functools import cache
 
+from weft.dispatcher.domain_work import listed_cells
 from weft.mgmt.api import OwnerCalls
 from weft.mgmt.memory.mgmt import MemoryMgmt
 from weft.roles.store_registry import MgmtRegistry
@@ -60,4 +61,4 @@ def new_registered_store(hosts: tuple[str, ...]) -> RegisteredStore:
 def owned_store(hosts: tuple[str, ...], mgmt: OwnerCalls) -> RegisteredStore:
     """As another owner opens what is there."""
     session, keyspace = shared_session(hosts)
-    return RegisteredStore(session, keyspace, _LIFETIMES).own(MgmtRegistry(mgmt))
+    return RegisteredStore(session, keyspace, _LIFETIMES).own(MgmtRegistry(mgmt), listed_cells)

@@ -231,6 +231,23 @@ class CassandraView:
         found = {row[0] for row in lists if row[0][:2] == b"d:" and row[0].startswith(prefix)}
         return sorted(row for row in found if start is None or row >= start)
 
+    def column(
+        self, table: Table, prefix: bytes, family: bytes, qualifier: bytes, *, start: bytes | None = None
+    ) -> Iterator[Cell]:
+        partitions = self._placement.of_column(table, prefix, family)
+        if partitions is None:
+            found = self.scan_rows(table, prefix, start=start)
+        else:
+            found = self._walk_partitions(table, partitions, prefix, start)
+        return (cell for cell in found if (cell.family, cell.qualifier) == (family, qualifier))
+
+    def _walk_partitions(
+        self, table: Table, partitions: Sequence[Partition], prefix: bytes, start: bytes | None
+    ) -> Iterator[Cell]:
+        bounds = _row_range(table, prefix, start)
+        requests = (Request(Statement.WALK_CELLS, (*place, *bounds), _PAGE) for place in partitions)
+        return _merged([self._cells(self._session.pages(request)) for request in requests], reverse=False)
+
     def scan_rows(
         self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
     ) -> Iterator[Cell]:
