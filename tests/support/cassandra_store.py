@@ -15,9 +15,8 @@ from weft.store.cassandra.cluster_session import ClusterSession
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.schema import TABLES, Keyspace, notes_text, read_keyspace, schema_text
 from weft.store.cassandra.store import CassandraStore
-from weft.store.cassandra.writing import Lifetimes
 
-_LIFETIMES = Lifetimes(changes=30 * 86_400, feed=7 * 86_400)
+_LIFETIME = 30 * 86_400
 
 
 class SharedSession(ClusterSession):
@@ -49,7 +48,7 @@ def empty(session: ClusterSession) -> None:
 def new_store(hosts: tuple[str, ...]) -> CassandraStore:
     session, keyspace = shared_session(hosts)
     empty(session)
-    return CassandraStore(session, keyspace, _LIFETIMES)
+    return CassandraStore(session, keyspace, _LIFETIME)
 
 
 def new_registered_store(hosts: tuple[str, ...]) -> RegisteredStore:
@@ -61,4 +60,4 @@ def new_registered_store(hosts: tuple[str, ...]) -> RegisteredStore:
 def owned_store(hosts: tuple[str, ...], mgmt: OwnerCalls) -> RegisteredStore:
     """As another owner opens what is there."""
     session, keyspace = shared_session(hosts)
-    return RegisteredStore(session, keyspace, _LIFETIMES).own(MgmtRegistry(mgmt), listed_cells)
+    return RegisteredStore(session, keyspace, _LIFETIME).own(MgmtRegistry(mgmt), listed_cells)

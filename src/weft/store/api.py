@@ -44,6 +44,8 @@ class Capability(Flag):
     """A batch is atomic across rows and tables, and a snapshot sees whole batches only."""
     DELETE_ROWS = auto()
     """A batch may delete a range of rows at a cost that does not grow with the range."""
+    EXPIRES = auto()
+    """Table CHANGES drops by itself what was kept long enough: nobody should look for its oldest cells."""
 
 
 class RowRange(NamedTuple):

@@ -209,9 +209,13 @@ def ranked_place(data: bytes) -> tuple[int, bytes] | None:
     return (count, name) if name and descending(count) == data[:size] else None
 
 
-def keeps_with_time(table: Table, family: bytes) -> bool:
-    """Whether a cell is never written again and vanishes by itself: history, and what a round told search."""
-    return table is _CHANGES or (table is _FEED and family == b"round")
+def keeps_with_time(table: Table) -> bool:
+    """Whether cells are never written again and vanish by themselves: those of history.
+
+    What rounds told search is deleted instead: an index server must find noted what is gone, however long nothing is
+    written. It and whoever deletes read from that note on, so no tombstone is in their way.
+    """
+    return table is _CHANGES
 
 
 def base_in(digits: bytes) -> int | None:

@@ -28,7 +28,7 @@ _KEY = Table.LINKS.byte + REMEMBERED
 
 
 class RegisteredStore(CassandraStore):
-    capabilities = Capability(0)
+    capabilities = Capability.EXPIRES
 
     def own(self, registry: Registry, remembered: Remembered) -> RegisteredStore:
         """Take the index over. Afterwards all that was ever begun is in."""

@@ -12,7 +12,7 @@ from weft.store.cassandra.cluster_session import ClusterSession
 from weft.store.cassandra.placement import Placement
 from weft.store.cassandra.schema import Keyspace
 from weft.store.cassandra.view import SEQ_COLUMN, CassandraView
-from weft.store.cassandra.writing import Lifetimes, write_groups
+from weft.store.cassandra.writing import write_groups
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
 
@@ -22,11 +22,12 @@ _SEQ_KEY = cell_key(Table.META.byte, *SEQ_COLUMN)
 class CassandraStore(CassandraView):
     """Cells alone: whoever owns the index writes through `RegisteredStore`, so that no batch is ever left in part."""
 
-    capabilities = Capability.ANY_ORDER
+    capabilities = Capability.ANY_ORDER | Capability.EXPIRES
 
-    def __init__(self, session: ClusterSession, keyspace: Keyspace, lifetimes: Lifetimes) -> None:
+    def __init__(self, session: ClusterSession, keyspace: Keyspace, lifetime: int) -> None:
+        """`lifetime` is how many seconds history is kept for."""
         super().__init__(session, Placement(keyspace.shards))
-        self.keyspace, self._lifetimes = keyspace, lifetimes
+        self.keyspace, self._lifetime = keyspace, lifetime
         self._highest = super().last_seq
 
     @property
@@ -35,9 +36,9 @@ class CassandraStore(CassandraView):
 
     def write(self, batch: Batch, seq: int) -> None:
         self._check(batch, seq)
-        self._session.write(write_groups(batch.cells, seq, self._placement, self._lifetimes))
+        self._session.write(write_groups(batch.cells, seq, self._placement, self._lifetime))
         # Alone and last: who sees it may rely on all the rest.
-        self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetimes))
+        self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetime))
         self._highest = max(self._highest, seq)
 
     def _check(self, batch: Batch, seq: int) -> None:

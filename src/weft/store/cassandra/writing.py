@@ -22,13 +22,6 @@ _OVERHEAD: Final = 60
 """Bytes of a request beyond its row, column and value."""
 
 
-class Lifetimes(NamedTuple):
-    """Seconds after which cells vanish by themselves."""
-
-    changes: int
-    feed: int
-
-
 class _Sized(NamedTuple):
     partition: tuple[Any, ...]
     request: Request
@@ -36,12 +29,15 @@ class _Sized(NamedTuple):
 
 
 def write_groups(
-    cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetimes: Lifetimes
+    cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetime: int
 ) -> Iterator[list[Request]]:
-    """Puts come before deletes: who reads meanwhile sees a name twice rather than not at all."""
+    """Puts come before deletes: who reads meanwhile sees a name twice rather than not at all.
+
+    History vanishes by itself after `lifetime` seconds.
+    """
     puts: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
     deletes: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
-    for sized, is_put in _requests(cells, seq, placement, lifetimes):
+    for sized, is_put in _requests(cells, seq, placement, lifetime):
         (puts if is_put else deletes)[sized.partition].append(sized)
     for groups in (puts, deletes):
         for group in groups.values():
@@ -49,7 +45,7 @@ def write_groups(
 
 
 def _requests(
-    cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetimes: Lifetimes
+    cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetime: int
 ) -> Iterator[tuple[_Sized, bool]]:
     ranked = list[tuple[Ranked, bytes | None]]()
     for key, value in cells.items():
@@ -59,7 +55,7 @@ def _requests(
         if found is not None:
             ranked.append((found, value))
         elif stored_in(table, column) is table:
-            yield _cell(table, column, value, seq, placement, lifetimes), value is not None
+            yield _cell(table, column, value, seq, placement, lifetime), value is not None
     put, gone = rank_changes(ranked)
     for each in put:
         place, told = each[:3], None if each.value is None else each.value
@@ -70,9 +66,7 @@ def _requests(
         yield _Sized(("ranking", *lost[:3]), request, len(lost.name) + _OVERHEAD), False
 
 
-def _cell(
-    table: Table, column: Column, value: bytes | None, seq: int, placement: Placement, lifetimes: Lifetimes
-) -> _Sized:
+def _cell(table: Table, column: Column, value: bytes | None, seq: int, placement: Placement, lifetime: int) -> _Sized:
     row, name = table.byte + column.row, column_name(column.family, column.qualifier)
     stored = None if value is None else packed(value)
     size = len(row) + len(name) + len(stored or b"") + _OVERHEAD
@@ -85,12 +79,11 @@ def _cell(
         return _Sized(("near", row), request, size)
     place = placement.of_cell(table, *column)
     values: tuple[Any, ...]
-    if not keeps_with_time(table, column.family):
+    if not keeps_with_time(table):
         values = (seq, *place, row, name) if stored is None else (seq, stored, *place, row, name)
         statement = Statement.DELETE_CELL if stored is None else Statement.PUT_CELL
         return _Sized(("cells", *place), Request(statement, values), size)
-    life = lifetimes.changes if table is Table.CHANGES else lifetimes.feed
-    values = (seq, *place, row, name) if stored is None else (seq, life, stored, *place, row, name)
+    values = (seq, *place, row, name) if stored is None else (seq, lifetime, stored, *place, row, name)
     statement = Statement.DELETE_HISTORY if stored is None else Statement.PUT_HISTORY
     return _Sized(("history", *place), Request(statement, values), size)
 
