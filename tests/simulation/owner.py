@@ -9,7 +9,7 @@ from simulation.baton import Stage, StageEvent
 from simulation.control_plane import ModelMgmt, Rules
 from simulation.session import ModelSession
 from simulation.tally import Happening, Tally
-from simulation.watched_store import KEYSPACE, LIFETIMES, WatchedStore
+from simulation.watched_store import KEYSPACE, LIFETIME, WatchedStore
 from simulation.workload import Input, apply_inputs, missing, new_index
 from weft.errors import IndexOwned, LeaseLost, MgmtUnavailable, StoreError, WeftError
 from weft.linkindex.pipeline import LinkIndex
@@ -54,7 +54,7 @@ class Owner:
                 self.lease = None
 
     def live(self) -> None:
-        store = self._store = self.store_class(self.session, KEYSPACE, LIFETIMES)
+        store = self._store = self.store_class(self.session, KEYSPACE, LIFETIME)
         store.rules, self.session.is_replaced = self._rules, lambda: self.is_replaced
         index: LinkIndex | None = None
         owns = False
@@ -81,7 +81,7 @@ class Owner:
         while True:
             try:
                 self.lease = self.lease or self._mgmt.new_lease(self._address)
-                store.own(MgmtRegistry(self._mgmt, self.lease, StageEvent(self._stage)))
+                store.own(MgmtRegistry(self._mgmt, self.lease, StageEvent(self._stage)), lambda _: ())
                 return
             except LeaseLost:
                 self.lease = None

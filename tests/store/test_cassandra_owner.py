@@ -8,7 +8,8 @@ from threading import Thread
 
 import pytest
 
-from support.cassandra_store import LIFETIMES, empty, owned_store, shared_session
+from support.cassandra_store import LIFETIME, empty, owned_store, shared_session
+from weft.dispatcher.domain_work import listed_cells
 from weft.errors import BatchRefused, OwnerReplaced, StoreError, StoreForeign, StoreUnwritable
 from weft.mgmt.memory.mgmt import MemoryMgmt
 from weft.roles.writing_hold import WritingHold
@@ -100,7 +101,7 @@ def test_after_a_batch_that_was_not_finished_nothing_is_written_until_the_index_
             store.write(batch(b"one"), 1)
     with pytest.raises(StoreUnwritable, match="begun and not finished"):
         store.write(batch(b"other"), 1)
-    store.own(store._registry)
+    store.own(store._registry, listed_cells)
     assert values(store) == {b"one"}
     store.write(batch(b"two"), 2)
     assert values(store) == {b"two"}
@@ -205,7 +206,7 @@ def test_whoever_holds_writing_completes_the_last_batch(
         with pytest.raises(KilledError):
             owner.write(batch(b"two"), 2)
     session, keyspace = shared_session(cassandra_hosts)
-    reader = RegisteredStore(session, keyspace, LIFETIMES)
+    reader = RegisteredStore(session, keyspace, LIFETIME)
     assert values(reader) == {b"one"}
     with WritingHold(mgmt, "`weft verify`") as hold:
         reader.complete(hold.last)
