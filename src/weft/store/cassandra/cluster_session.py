@@ -44,6 +44,9 @@ _PASSING: Final = (
 """The cluster may answer when it is asked again."""
 _FIRST_PAUSE, _LONGEST_PAUSE, _TELL_EVERY = 0.05, 2.0, 30.0
 
+PAGE: Final = 2_000
+"""Rows that one answer holds where many are wanted."""
+
 Row = tuple[Any, ...]
 
 
@@ -83,7 +86,10 @@ class ClusterSession:
         return found
 
     def pages(self, request: Request) -> Iterator[list[Row]]:
-        """The rows of one request page by page; the first page is asked for at once."""
+        """The rows of one request page by page; the first page is asked for at once.
+
+        Those behind it are no smaller than `PAGE` rows: whoever reads on will read much.
+        """
         return _Pages(self, self._bound(request))
 
     def run(self, text: str) -> list[Row]:
@@ -229,6 +235,7 @@ class _Pages(Iterator[list[Row]]):
         rows = list(result.current_rows)
         if result.has_more_pages:
             self._statement.paging_state = result.paging_state
+            self._statement.fetch_size = max(self._statement.fetch_size, PAGE)
             self._future = self._session.ask_async(self._statement)
         else:
             self._future = None

@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 from weft.store.api import Cell, Column
 from weft.store.cassandra.bands import SINGLE, RankedCell, band_of, sorted_bands
-from weft.store.cassandra.cluster_session import ClusterSession, Request, Row
+from weft.store.cassandra.cluster_session import PAGE, ClusterSession, Request, Row
 from weft.store.cassandra.packing import unpacked
 from weft.store.cassandra.placement import Partition, Placement, Rankings, keeps_with_time
 from weft.store.cassandra.statements import Statement
@@ -23,7 +23,9 @@ _END: Final = b"\xff" * 9
 """Above every row and every column: tables begin with a smaller byte, and no family begins with nine of these."""
 _AT_ONCE: Final = 100
 """Cells that one request asks for by name."""
-_PAGE: Final = 2_000
+_TOP: Final = 100
+"""Rows of each partition that are asked for first where a ranking is read: most readers want its top alone, and where
+a ranking has moved, tombstones lie between its rows."""
 _PAGE_CUR: Final = (b"page", b"cur")
 
 
@@ -207,10 +209,10 @@ class CassandraView:
         streams = list[Iterator[bytes]]()
         for partition in self._placement.of_rows(table, prefix):
             statement = Statement.ROWS_OF_HISTORY if keeps_with_time(table) else Statement.ROWS_OF_CELLS
-            pages = self._session.pages(Request(statement, (*partition, first, end), _PAGE))
+            pages = self._session.pages(Request(statement, (*partition, first, end), PAGE))
             streams.append(row[0][1:] for page in pages for row in page)
         if table is Table.LINKS and (prefix[:2] == b"n:" or not prefix):
-            near = self._session.read([Request(Statement.ROWS_OF_NEAR, (), _PAGE)])[0]
+            near = self._session.read([Request(Statement.ROWS_OF_NEAR, (), PAGE)])[0]
             streams.append(iter(sorted(row[0][1:] for row in near if first <= row[0] < end)))
         return heapq.merge(*streams)
 
@@ -224,7 +226,7 @@ class CassandraView:
 
     def _ranked_domains(self, prefix: bytes, start: bytes | None) -> list[bytes]:
         """Rows of domains that have a ranking, also those that have nothing else: whoever checks wants to see them."""
-        lists = self._session.read([Request(Statement.LISTS, (), _PAGE)])[0]
+        lists = self._session.read([Request(Statement.LISTS, (), PAGE)])[0]
         found = {row[0] for row in lists if row[0][:2] == b"d:" and row[0].startswith(prefix)}
         return sorted(row for row in found if start is None or row >= start)
 
@@ -242,7 +244,7 @@ class CassandraView:
         self, table: Table, partitions: Sequence[Partition], prefix: bytes, start: bytes | None
     ) -> Iterator[Cell]:
         bounds = _row_range(table, prefix, start)
-        requests = (Request(Statement.WALK_CELLS, (*place, *bounds), _PAGE) for place in partitions)
+        requests = (Request(Statement.WALK_CELLS, (*place, *bounds), PAGE) for place in partitions)
         return _merged([self._cells(self._session.pages(request)) for request in requests], reverse=False)
 
     def scan_rows(
@@ -265,7 +267,7 @@ class CassandraView:
         if keeps_with_time(table):
             statement = Statement.WALK_HISTORY_BACKWARDS if reverse else Statement.WALK_HISTORY
         streams = [
-            self._cells(self._session.pages(Request(statement, (*partition, first, end), _PAGE)))
+            self._cells(self._session.pages(Request(statement, (*partition, first, end), PAGE)))
             for partition in self._placement.of_rows(table, prefix)
         ]
         if table is Table.LINKS and _meets(prefix, b"n:"):
@@ -274,7 +276,7 @@ class CassandraView:
 
     def _walk_near(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
         first, end = _row_range(Table.LINKS, prefix, start, reverse=reverse)
-        known = self._session.read([Request(Statement.ROWS_OF_NEAR, (), _PAGE)])[0]
+        known = self._session.read([Request(Statement.ROWS_OF_NEAR, (), PAGE)])[0]
         for row in sorted((row[0] for row in known if first <= row[0] < end), reverse=reverse):
             yield from self.scan(Table.LINKS, row[1:], reverse=reverse)
 
@@ -362,7 +364,7 @@ def _row_range(table: Table, prefix: bytes, start: bytes | None, *, reverse: boo
 
 
 def _page_size(limit: int | None, partitions: int) -> int:
-    return _PAGE if limit is None else min(_PAGE, limit, limit // partitions * 2 + 16)
+    return PAGE if limit is None else min(PAGE, limit, limit // partitions * 2 + 16)
 
 
 def _rank_start(start: bytes, *, reverse: bool) -> tuple[int, bytes]:
@@ -374,15 +376,15 @@ def _rank_start(start: bytes, *, reverse: bool) -> tuple[int, bytes]:
 
 def _rank_requests(place: tuple[Any, ...], begin: tuple[int, bytes] | None, *, reverse: bool) -> list[Request]:
     if begin is None:
-        return [Request(Statement.SCAN_RANKS_BACKWARDS if reverse else Statement.SCAN_RANKS, place, _PAGE)]
+        return [Request(Statement.SCAN_RANKS_BACKWARDS if reverse else Statement.SCAN_RANKS, place, _TOP)]
     count, name = begin
     band = band_of(count)
     beyond = Statement.SCAN_RANKS_BACKWARDS_FROM if reverse else Statement.SCAN_RANKS_FROM
     if count >= SINGLE:
-        return [Request(beyond, (*place, band), _PAGE)]
+        return [Request(beyond, (*place, band), _TOP)]
     inside = Statement.SCAN_BAND_BACKWARDS_FROM if reverse else Statement.SCAN_BAND_FROM
-    rest = [] if band == 0 and not reverse else [Request(beyond, (*place, band + 1 if reverse else band - 1), _PAGE)]
-    return [Request(inside, (*place, band, name), _PAGE), *rest]
+    rest = [] if band == 0 and not reverse else [Request(beyond, (*place, band + 1 if reverse else band - 1), _TOP)]
+    return [Request(inside, (*place, band, name), _TOP), *rest]
 
 
 def _value(cell: RankedCell) -> bytes:
