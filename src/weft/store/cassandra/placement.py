@@ -47,9 +47,7 @@ class Partition(NamedTuple):
     shard: int
 
 
-_ELSEWHERE: Final = Partition(META_BASE, 0)
-"""What belongs to no domain. Also rows that are named like those of a ranking but are of none, as tests write them:
-whoever reads a ranking asks one more partition for them, not all."""
+_NOTES: Final = Partition(META_BASE, 0)
 
 
 class Ranked(NamedTuple):
@@ -112,8 +110,8 @@ class Placement:
 
     def home(self, table: Table, row: bytes) -> Partition:
         kind = row[:2]
-        if table is _META or (table, kind) in _GLOBAL:
-            return _ELSEWHERE
+        if table is _META:
+            return _NOTES
         if kind == b"p:" or (table is Table.DOCS and kind == b"x:") or (table is _CHANGES and kind == b"u:"):
             return self._of_uri(row[2:])
         if kind in (b"d:", b"l:"):
@@ -129,7 +127,7 @@ class Placement:
         if (table, prefix[:2]) in _GLOBAL:
             return []
         if table is _META:
-            return [Partition(META_BASE, 0)]
+            return [_NOTES]
         base = None
         shards = self.shards + 1 if table in (_LINKS, _QUERY) else self.shards
         if table is _FLUO and prefix[:3] in (b"um:", b"dm:", b"tm:"):
@@ -137,8 +135,7 @@ class Placement:
         elif (table, prefix[:2]) in _BY_BASE:
             base, shards = base_in(prefix[2:]), 1
         bases = range(BASES) if base is None else (base,)
-        places = [Partition(each, shard) for each in bases for shard in range(shards)]
-        return places if len(prefix) > 1 else [*places, _ELSEWHERE]
+        return [Partition(each, shard) for each in bases for shard in range(shards)]
 
     def _of_fluo(self, row: bytes, kind: bytes) -> Partition:
         base = base_in(row[3:5]) if kind in (b"um", b"dm", b"tm") else None
