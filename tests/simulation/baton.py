@@ -36,7 +36,6 @@ class Actor:
         self.turn = Lock()
         self.turn.acquire()
 
-
     def kill(self) -> None:
         self.is_killed = True
         for thread in self.threads:

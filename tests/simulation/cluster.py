@@ -10,7 +10,7 @@ from zlib import crc32
 from simulation.cql import Query, answered, chooser, partition_of, query_of
 from simulation.replica import NOTHING, Clustering, Mutation, Partition, Replica, StoredRow
 from simulation.tally import Happening, Tally
-from simulation.weather import CALM, Weather
+from simulation.weather import CALM
 from weft.store.cassandra.cluster_session import Request, Row
 
 _REPLICAS: Final = 3
@@ -128,9 +128,10 @@ class ModelCluster:
                 one.take(Mutation(partition, rows))
 
     def purge(self, now: int) -> None:
-        """Repair, then forget the deletes that are older than gc_grace, as compaction does on one replica."""
+        """Repair, then forget the deletes that are older than gc_grace, as compactions do on most replicas."""
         if self.weather.gc_grace is None:
             return
         self.repair()
-        replica = self.replicas[self._random.randrange(_REPLICAS)]
-        self._tally[Happening.PURGE] += replica.purge(now - self.weather.gc_grace)
+        for replica in self.replicas:
+            if self._random.random() < 0.8:
+                self._tally[Happening.PURGE] += replica.purge(now - self.weather.gc_grace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 from unittest import mock
 
@@ -69,7 +70,7 @@ def holds_on(stage: Stage) -> Iterator[None]:
 
     with (
         mock.patch.object(writing_hold, "Thread", thread),
-        mock.patch.object(writing_hold, "Event", lambda: StageEvent(stage)),
-        mock.patch.object(writing_hold, "MonotonicClock", lambda: StageClock(stage)),
+        mock.patch.object(writing_hold, "Event", partial(StageEvent, stage)),
+        mock.patch.object(writing_hold, "MonotonicClock", partial(StageClock, stage)),
     ):
         yield

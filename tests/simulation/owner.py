@@ -11,7 +11,7 @@ from simulation.session import ModelSession
 from simulation.tally import Happening, Tally
 from simulation.watched_store import KEYSPACE, LIFETIMES, WatchedStore
 from simulation.workload import Input, apply_inputs, missing, new_index
-from weft.errors import IndexOwned, LeaseLost, MgmtUnavailable, StoreError, WeftError
+from weft.errors import IndexOwned, LeaseLost, MgmtUnavailable, StoreError, StoreForeign, WeftError
 from weft.linkindex.pipeline import LinkIndex
 from weft.mgmt.values import Lease
 from weft.roles.store_registry import MgmtRegistry
@@ -65,6 +65,8 @@ class Owner:
                 owns, index = True, index or new_index(store)
                 self._work(index, store)
                 return
+            except StoreForeign:
+                raise
             except StoreError:
                 # A process that goes on does so with all the objects that it has, whether it owns the index or not.
                 if not self.is_last and self._stage.random.random() < 0.4:
