@@ -28,11 +28,13 @@ class ModelCluster:
         self.epoch = 0
         """Of the owner; only for the tally."""
         self._random, self._tally, self._later = random, tally, later
+        self._written: set[Partition] = set()
 
     # Writing
 
     def write(self, mutation: Mutation) -> bool:
         """Whether a quorum has it. If not, or not yet, replicas may get it later all the same."""
+        self._written.add(mutation.partition)
         reached = 0
         for replica in self.replicas:
             fate = self._random.random() if self.weather.late or self.weather.lost else 1.0
@@ -49,6 +51,7 @@ class ModelCluster:
 
     def leave_adrift(self, mutation: Mutation) -> None:
         """A request whose sender is gone: each replica may get it, now or later."""
+        self._written.add(mutation.partition)
         for replica in self.replicas:
             if self._random.random() < 0.6:
                 self._send_late(replica, mutation)
@@ -74,7 +77,7 @@ class ModelCluster:
 
     def _chosen(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
         partition = partition_of(query, values)
-        if not any(partition in replica.partitions for replica in self.replicas):
+        if partition not in self._written:
             return
         wants = chooser(query, values)
         last: object = None

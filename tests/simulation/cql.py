@@ -130,6 +130,9 @@ def query_of(statement: Statement) -> Query:
         is_backwards = (found[7] == "DESC") != keys.falling[0]
     columns = tuple(found[2].split(", "))
     conditions = _conditions(found[4] or "")
+    if conditions:
+        named = tuple(each.columns[0] for each in conditions[: len(keys.partition)])
+        assert named == keys.partition, f"not one partition: {statement.value}"
     return Query(found[3], keys, columns, conditions, found[5], is_backwards, bool(found[1]))
 
 
@@ -143,9 +146,7 @@ def _conditions(where: str) -> tuple[Condition, ...]:
 
 
 def partition_of(query: Query, values: tuple[Any, ...]) -> Partition:
-    size = len(query.keys.partition)
-    assert [each.columns[0] for each in query.conditions[:size]] == list(query.keys.partition)
-    return query.table, tuple(values[:size])
+    return query.table, values[: len(query.keys.partition)]
 
 
 def chooser(query: Query, values: tuple[Any, ...]) -> Callable[[Clustering], bool]:
