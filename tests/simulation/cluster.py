@@ -98,7 +98,8 @@ class ModelCluster:
     ) -> list[tuple[Clustering, StoredRow]]:
         """Live rows in order, as a quorum has them."""
         asked = self._asked(partition, draw)
-        named = {clustering for replica in asked for clustering in replica.rows(partition) if wants(clustering)}
+        stored = {clustering for replica in asked for clustering in replica.rows(partition)}
+        named = [clustering for clustering in stored if wants(clustering)]
         if not named:
             return []
         ordered = sorted(named, key=query.keys.place, reverse=query.is_backwards)

@@ -157,6 +157,10 @@ def chooser(query: Query, values: tuple[Any, ...]) -> Callable[[Clustering], boo
         value = set(values[argument]) if sign == "IN" else values[argument]
         tests.append((_COMPARE[sign], tuple(names.index(column) for column in columns), value))
 
+    if len(tests) == 1 and tests[0][0] is _COMPARE["IN"] and len(tests[0][1]) == len(names):
+        asked = {each if len(names) > 1 else (each,) for each in tests[0][2]}
+        return asked.__contains__
+
     def wants(clustering: Clustering) -> bool:
         for compare, places, value in tests:
             one = clustering[places[0]] if len(places) == 1 else tuple(clustering[place] for place in places)

@@ -24,6 +24,8 @@ class Owner:
 
     store_class: type[WatchedStore] = WatchedStore
     is_last = False
+    ends_at_errors = 0.4
+    """How likely a process ends after an error, as real ones do; others go on with all that they have."""
 
     def __init__(
         self,
@@ -68,9 +70,9 @@ class Owner:
             except StoreForeign:
                 raise
             except StoreError:
-                # A process that goes on does so with all the objects that it has, whether it owns the index or not.
-                if not self.is_last and self._stage.random.random() < 0.4:
+                if not self.is_last and self._stage.random.random() < self.ends_at_errors:
                     return
+                # Whether it takes the index anew, or does not know that it must.
                 owns = index is not None and not self.is_last and self._stage.random.random() < 0.5
                 self._tally[Happening.WENT_ON] += 1
             except (ValueError, LookupError, WeftError):

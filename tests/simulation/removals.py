@@ -20,7 +20,7 @@ from weft.linkindex.index_state import IndexState
 from weft.roles.writing_hold import WritingHold
 from weft.store.api import Batch
 from weft.store.cassandra import writing
-from weft.store.cassandra.bands import RankDelete, RankPut
+from weft.store.cassandra.bands import RankDelete, RankPut, rank_changes
 from weft.store.cassandra.cluster_session import Request
 from weft.store.cassandra.placement import Ranked
 from weft.store.cassandra.registered_store import RegisteredStore
@@ -62,7 +62,7 @@ class RegisteredLast(WatchedStore):
 
 class GoesOnUnfinished(WatchedStore):
     @property
-    def _is_unfinished(self) -> bool:  # type: ignore[override]
+    def _is_unfinished(self) -> bool:
         return False
 
     @_is_unfinished.setter
@@ -111,16 +111,18 @@ class WallClock(ModelSession):
 
 
 def _both_sent() -> AbstractContextManager[object]:
-    real = writing.rank_changes
-
     def all_deletes(cells: Iterable[tuple[Ranked, bytes | None]]) -> tuple[list[RankPut], list[RankDelete]]:
         known = list(cells)
-        return real(known)[0], real((ranked, value) for ranked, value in known if value is None)[1]
+        return rank_changes(known)[0], rank_changes((ranked, value) for ranked, value in known if value is None)[1]
 
     return mock.patch.object(writing, "rank_changes", all_deletes)
 
 
 # Remembering
+
+
+class GoesOn(Owner):
+    ends_at_errors = 0.0
 
 
 @contextmanager
@@ -140,6 +142,14 @@ class HoldIgnored(Rules):
 class HeldInPart(RegisteredStore):
     def complete(self, last: Taken) -> None:
         """Read as it is."""
+
+
+class ReadsInPart(Holder):
+    store_class = HeldInPart
+
+
+class ShortHold(Holder):
+    seconds = 30.0
 
 
 def _late_extension() -> AbstractContextManager[object]:
@@ -164,13 +174,14 @@ REMOVALS = (
     Removal("requests are repeated until they are acknowledged", Parts(session_class=SentOnce)),
     Removal("where a put and a delete are one cell, only the put is sent", without=_both_sent),
     Removal("reads ask a quorum", Parts(read_from=1)),
-    Removal("caches are dropped when a write fails", without=_kept_caches),
+    # Where processes go on after errors: the real one ends, and begins with nothing in memory.
+    Removal("caches are dropped when a write fails", Parts(owner_class=GoesOn), _kept_caches),
     Removal("deletes are kept for longer than writes are late", Parts(gc_grace=5)),
     # Without the other rule as well: whoever extends its hold would notice most of it.
     Removal("nothing is registered while writing is held", Parts(rules_class=HoldIgnored), _late_extension),
     Removal(
         "whoever holds writing completes the last batch",
-        Parts(holder_class=type("HolderWithout", (Holder,), {"store_class": HeldInPart})),
+        Parts(holder_class=ReadsInPart),
     ),
-    Removal("whoever holds writing notices that its hold had ended", without=_late_extension),
+    Removal("whoever holds writing notices that its hold had ended", Parts(holder_class=ShortHold), _late_extension),
 )

@@ -1,7 +1,7 @@
 """What somebody sees who reads while a batch is written.
 
-That puts are sent before deletes is for readers alone: owners never decide by a batch in part. It keeps names from being
-missing where requests are sent one after the other. With many under way at a time, it makes that rare.
+That puts are sent before deletes is for readers alone: owners never decide by a batch in part. Where requests are sent
+one after the other, no name is ever missing. With many under way at a time, it only makes that rare.
 """
 
 from __future__ import annotations
