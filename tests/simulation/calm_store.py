@@ -8,7 +8,8 @@ from simulation.baton import Stage
 from simulation.cluster import ModelCluster
 from simulation.session import ModelSession
 from simulation.tally import Tally
-from simulation.watched_store import KEYSPACE, LIFETIMES
+from simulation.watched_store import KEYSPACE, LIFETIME
+from weft.dispatcher.domain_work import listed_cells
 from weft.mgmt.memory.mgmt import MemoryMgmt
 from weft.mgmt.values import NodeType
 from weft.roles.store_registry import MgmtRegistry
@@ -22,10 +23,10 @@ def calm_session(in_flight: int = 4, session_class: type[ModelSession] = ModelSe
 
 
 def calm_store() -> CassandraStore:
-    return CassandraStore(calm_session(), KEYSPACE, LIFETIMES)
+    return CassandraStore(calm_session(), KEYSPACE, LIFETIME)
 
 
 def calm_registered_store() -> RegisteredStore:
     mgmt = MemoryMgmt()
     lease = mgmt.register(NodeType.INDEX_BUILDER, "owner")
-    return RegisteredStore(calm_session(), KEYSPACE, LIFETIMES).own(MgmtRegistry(mgmt, lease))
+    return RegisteredStore(calm_session(), KEYSPACE, LIFETIME).own(MgmtRegistry(mgmt, lease), listed_cells)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from random import Random
 from typing import Any, Final
 from zlib import crc32
 
-from simulation.cql import Query, answered, chooser, partition_of, query_of
+from simulation.cql import Query, answered, chooser, partition_of, query_of, token_of
 from simulation.replica import NOTHING, Clustering, Mutation, Partition, Replica, StoredRow
 from simulation.tally import Happening, Tally
 from simulation.weather import CALM
@@ -15,6 +16,7 @@ from weft.store.cassandra.cluster_session import Request, Row
 
 _REPLICAS: Final = 3
 _QUORUM: Final = 2
+_WHOLE_RING: Final = (-(1 << 63), (1 << 63) - 1)
 
 Later = Callable[[int, Callable[[], None]], None]
 """Has something happen after so many steps."""
@@ -73,7 +75,9 @@ class ModelCluster:
         query = query_of(request.statement)
         if query.is_distinct:
             return self._distinct(query, draw)
-        return list(self._chosen(query, request.values, draw))
+        is_whole = query.is_of_ring or not query.conditions
+        found = self._of_ring(query, request.values, draw) if is_whole else self._chosen(query, request.values, draw)
+        return list(islice(found, query.limit))
 
     def _chosen(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
         partition = partition_of(query, values)
@@ -89,9 +93,18 @@ class ModelCluster:
                 last = group
             yield answered(query, partition, clustering, row)
 
+    def _of_ring(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
+        above, end = values or _WHOLE_RING
+        for partition in self._partitions(query):
+            if above < token_of(partition) <= end:
+                for clustering, row in self._read(query, partition, lambda _: True, draw):
+                    yield answered(query, partition, clustering, row)
+
+    def _partitions(self, query: Query) -> list[Partition]:
+        return sorted({each for replica in self.replicas for each in replica.partitions if each[0] == query.table})
+
     def _distinct(self, query: Query, draw: int) -> list[Row]:
-        named = {each for replica in self.replicas for each in replica.partitions if each[0] == query.table}
-        return [each[1] for each in sorted(named) if self._read(query, each, lambda _: True, draw)]
+        return [each[1] for each in self._partitions(query) if self._read(query, each, lambda _: True, draw)]
 
     def _read(
         self, query: Query, partition: Partition, wants: Callable[[Clustering], bool], draw: int

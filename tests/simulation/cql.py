@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
+from zlib import crc32
 
 from simulation.replica import Clustering, Mutation, Partition, StoredRow
 from weft.store.cassandra.cluster_session import Request, Row
@@ -21,7 +22,8 @@ from weft.store.cassandra.statements import Statement
 _UPDATE: Final = re.compile(r"UPDATE (\w+) USING TIMESTAMP \?( AND TTL \?)? SET (.+?) WHERE (.+)")
 _DELETE: Final = re.compile(r"DELETE FROM (\w+) USING TIMESTAMP \? WHERE (.+)")
 _SELECT: Final = re.compile(
-    r"SELECT (DISTINCT )?(.+?) FROM (\w+)(?: WHERE (.+?))?(?: GROUP BY (\w+))?(?: ORDER BY (\w+) (ASC|DESC)\b.*)?"
+    r"SELECT (DISTINCT )?(.+?) FROM (\w+)(?: WHERE (.+?))?(?: GROUP BY (\w+))?(?: ORDER BY (\w+) (ASC|DESC)\b[^?]*)?"
+    r"(?: LIMIT (\d+))?"
 )
 _CONDITION: Final = re.compile(r"(\w+|\([\w, ]+\)) (=|<|<=|>|>=|IN) \?")
 _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
@@ -61,6 +63,9 @@ class Query(NamedTuple):
     group_by: str | None
     is_backwards: bool
     is_distinct: bool
+    is_of_ring: bool
+    """Whether it asks for a piece of the ring, between two tokens."""
+    limit: int | None
 
 
 @cache
@@ -129,11 +134,14 @@ def query_of(statement: Statement) -> Query:
         assert found[6] == keys.clustering[0]
         is_backwards = (found[7] == "DESC") != keys.falling[0]
     columns = tuple(found[2].split(", "))
-    conditions = _conditions(found[4] or "")
+    token = f"token({', '.join(keys.partition)})"
+    is_of_ring = found[4] == f"{token} > ? AND {token} <= ?"
+    conditions = () if is_of_ring else _conditions(found[4] or "")
     if conditions:
         named = tuple(each.columns[0] for each in conditions[: len(keys.partition)])
         assert named == keys.partition, f"not one partition: {statement.value}"
-    return Query(found[3], keys, columns, conditions, found[5], is_backwards, bool(found[1]))
+    limit = None if found[8] is None else int(found[8])
+    return Query(found[3], keys, columns, conditions, found[5], is_backwards, bool(found[1]), is_of_ring, limit)
 
 
 def _conditions(where: str) -> tuple[Condition, ...]:
@@ -143,6 +151,11 @@ def _conditions(where: str) -> tuple[Condition, ...]:
     )
     assert where.count("?") == len(found), where
     return found
+
+
+def token_of(partition: Partition) -> int:
+    """A place on the ring; the lowest one is nobody's."""
+    return (crc32(repr(partition).encode()) << 32) + 1 - (1 << 63)
 
 
 def partition_of(query: Query, values: tuple[Any, ...]) -> Partition:

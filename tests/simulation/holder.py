@@ -12,7 +12,7 @@ from simulation.baton import Stage, StageClock, StageEvent, StageThread
 from simulation.control_plane import ModelMgmt, Rules
 from simulation.session import ModelSession
 from simulation.tally import Happening, Tally
-from simulation.watched_store import KEYSPACE, LIFETIMES, compare
+from simulation.watched_store import KEYSPACE, LIFETIME, compare
 from weft.errors import MgmtUnavailable, StoreError
 from weft.roles import writing_hold
 from weft.roles.writing_hold import WritingHold
@@ -38,7 +38,7 @@ class Holder:
     def live(self) -> None:
         try:
             with WritingHold(self._mgmt, "a holder", self.seconds) as hold:
-                store = self.store_class(self.session, KEYSPACE, LIFETIMES)
+                store = self.store_class(self.session, KEYSPACE, LIFETIME)
                 is_behind = store.complete_to() < hold.last.seq
                 store.complete(hold.last)
                 self._read(store, hold)

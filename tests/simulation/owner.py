@@ -9,8 +9,9 @@ from simulation.baton import Stage, StageEvent
 from simulation.control_plane import ModelMgmt, Rules
 from simulation.session import ModelSession
 from simulation.tally import Happening, Tally
-from simulation.watched_store import KEYSPACE, LIFETIMES, WatchedStore
+from simulation.watched_store import KEYSPACE, LIFETIME, WatchedStore
 from simulation.workload import Input, apply_inputs, missing, new_index
+from weft.dispatcher.domain_work import listed_cells
 from weft.errors import IndexOwned, LeaseLost, MgmtUnavailable, StoreError, StoreForeign, WeftError
 from weft.linkindex.pipeline import LinkIndex
 from weft.mgmt.values import Lease
@@ -41,11 +42,11 @@ class Owner:
         self._inputs, self._address = inputs, address
         self.session = session
         self.lease: Lease | None = None
-        self._store: WatchedStore | None = None
+        self.store: WatchedStore | None = None
 
     @property
     def is_replaced(self) -> bool:
-        return self._store is not None and self._store.is_replaced
+        return self.store is not None and self.store.is_replaced
 
     def beat(self) -> None:
         """A heartbeat, from another thread of the process."""
@@ -56,7 +57,7 @@ class Owner:
                 self.lease = None
 
     def live(self) -> None:
-        store = self._store = self.store_class(self.session, KEYSPACE, LIFETIMES)
+        store = self.store = self.store_class(self.session, KEYSPACE, LIFETIME)
         store.rules, self.session.is_replaced = self._rules, lambda: self.is_replaced
         index: LinkIndex | None = None
         owns = False
@@ -85,7 +86,7 @@ class Owner:
         while True:
             try:
                 self.lease = self.lease or self._mgmt.new_lease(self._address)
-                store.own(MgmtRegistry(self._mgmt, self.lease, StageEvent(self._stage)))
+                store.own(MgmtRegistry(self._mgmt, self.lease, StageEvent(self._stage)), listed_cells)
                 return
             except LeaseLost:
                 self.lease = None

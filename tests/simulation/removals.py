@@ -22,13 +22,14 @@ from weft.store.api import Batch
 from weft.store.cassandra import writing
 from weft.store.cassandra.bands import RankDelete, RankPut, rank_changes
 from weft.store.cassandra.cluster_session import Request
-from weft.store.cassandra.placement import Ranked
+from weft.store.cassandra.placement import REMEMBERED, Ranked
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.registry import Taken, decode_batch, encode_batch
 from weft.store.cassandra.store import CassandraStore
 from weft.store.cassandra.view import SEQ_COLUMN
 from weft.store.tables import Table
 
+_REMEMBERED = Table.LINKS.byte + REMEMBERED
 _SEQ_ROW = Table.META.byte + SEQ_COLUMN.row
 
 
@@ -55,8 +56,11 @@ class SeqUnchecked(Rules):
 class RegisteredLast(WatchedStore):
     def write(self, batch: Batch, seq: int) -> None:
         before, self.is_open = self.last_seq, False
-        CassandraStore.write(self, batch, seq)
-        self._registry.register(self._epoch, before, seq, encode_batch(batch))
+        kept = {key: value for key, value in batch.cells.items() if key.startswith(_REMEMBERED)}
+        sent = Batch({key: value for key, value in batch.cells.items() if key not in kept})
+        self._apply(self._groups(sent, seq), seq)
+        self._registry.register(self._epoch, before, seq, encode_batch(sent))
+        self._memory.apply(kept.items(), seq)
         self.is_open = True
 
 

@@ -28,8 +28,9 @@ def test_every_history_ends_with_exactly_the_cells_that_its_inputs_call_for() ->
 
 
 @pytest.mark.long
-def test_twenty_thousand_histories_do() -> None:
-    prove(range(1_000, 21_000))
+@pytest.mark.parametrize("first", range(1_000, 21_000, 1_000))
+def test_twenty_thousand_histories_do(first: int) -> None:
+    prove(range(first, first + 1_000))
 
 
 def test_a_seed_gives_the_same_history_in_every_process() -> None:

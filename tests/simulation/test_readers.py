@@ -15,14 +15,14 @@ from simulation.calm_store import calm_session
 from simulation.history import small_bands
 from simulation.replica import Mutation
 from simulation.session import ModelSession
-from simulation.watched_store import KEYSPACE, LIFETIMES
+from simulation.watched_store import KEYSPACE, LIFETIME
 from simulation.workload import apply_inputs, inputs_of, new_index
 from weft.store.cassandra import store as store_module
 from weft.store.cassandra.cluster_session import Request
 from weft.store.cassandra.placement import Placement
 from weft.store.cassandra.store import CassandraStore
 from weft.store.cassandra.view import CassandraView
-from weft.store.cassandra.writing import Lifetimes, write_groups
+from weft.store.cassandra.writing import write_groups
 from weft.store.encoding import split_descending
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table
@@ -50,7 +50,7 @@ def times_missing(in_flight: int) -> int:
         for seed in range(10):
             session = calm_session(in_flight, LookedAt)
             assert isinstance(session, LookedAt)
-            store, twin = CassandraStore(session, KEYSPACE, LIFETIMES), MemoryStore()
+            store, twin = CassandraStore(session, KEYSPACE, LIFETIME), MemoryStore()
             index, twin_index = new_index(store), new_index(twin)
             for each in inputs_of(Random(seed)):
                 before, session.seen = ranked_names(twin), []
@@ -67,9 +67,9 @@ def test_with_puts_before_deletes_a_reader_misses_no_name() -> None:
 
 def test_with_deletes_before_puts_a_reader_misses_names(monkeypatch: pytest.MonkeyPatch) -> None:
     def turned(
-        cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetimes: Lifetimes
+        cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetime: int
     ) -> Iterator[list[Request]]:
-        return reversed(list(write_groups(cells, seq, placement, lifetimes)))
+        return reversed(list(write_groups(cells, seq, placement, lifetime)))
 
     monkeypatch.setattr(store_module, "write_groups", turned)
     assert times_missing(in_flight=1) > 0

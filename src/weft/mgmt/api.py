@@ -12,6 +12,7 @@ from typing import Protocol
 from weft.clock import Clock
 from weft.mgmt.values import (
     Address,
+    AdoptedIndex,
     BuildChunk,
     BuildQueue,
     Chunk,
@@ -279,6 +280,9 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, ReadNodes, Protocol):
         were registered for another store are forgotten.
         """
 
+    def adopt_index(self, index: AdoptedIndex) -> None:
+        """Record another store in place of the present one. Whoever owned the index can register nothing more."""
+
     def index_store(self) -> StoreOwner | None:
         """The store of this control plane; None: no index process has started yet."""
 
@@ -306,8 +310,8 @@ class OwnerCalls(Protocol):
     def register_batch(self, epoch: int, before: int, seq: int, batch: bytes, bucket: int = 0) -> None:
         """Keep `batch` as the owner's last one, in place of the one with seq `before`.
 
-        The same call again is harmless. Raises OwnerReplaced if the epoch is not the owner's any more, and WritingHeld
-        while somebody holds writing; then nothing is kept.
+        The same call again is harmless. Raises OwnerReplaced if the epoch is not the owner's any more or another batch
+        is the last one, and WritingHeld while somebody holds writing; then nothing is kept.
         """
 
 

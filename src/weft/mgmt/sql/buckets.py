@@ -22,10 +22,15 @@ _TAKE: Final = """
 UPDATE bucket SET epoch = epoch + 1, node = :node, node_epoch = :node_epoch WHERE number = :bucket
 """
 _BUCKET: Final = "SELECT epoch, seq, batch FROM bucket WHERE number = :bucket"
-# The seq itself too: the same call again, after a COMMIT that was not answered, finds its own work.
+# Its own work too: that is what the same call finds after a COMMIT that was not answered.
 _REGISTER: Final = """
 UPDATE bucket SET seq = :seq, batch = :batch
-WHERE number = :bucket AND epoch = :epoch AND (seq = :before OR seq = :seq)
+WHERE number = :bucket AND epoch = :epoch AND (seq = :before OR (seq = :seq AND batch = :batch))
+"""
+_START: Final = """
+INSERT INTO bucket (number, epoch, seq, batch) VALUES (:bucket, 1, :seq, :batch)
+ON CONFLICT (number) DO UPDATE SET epoch = bucket.epoch + 1, node = NULL, node_epoch = NULL, seq = excluded.seq,
+    batch = excluded.batch
 """
 _HELD: Final = "SELECT holder FROM writing_hold WHERE held_until > :now ORDER BY id"
 _HOLD: Final = """
@@ -50,6 +55,11 @@ def register_batch(tx: Transaction, epoch: int, before: int, seq: int, batch: by
     # Behind the update: whoever holds writing locks the same row, and has either seen this batch or is seen here.
     for (holder,) in tx.rows(_HELD, now=tx.now):
         raise WritingHeld(holder)
+
+
+def start_bucket(tx: Transaction, seq: int, batch: bytes, bucket: int = 0) -> None:
+    """Nobody owns it any more, and this is the last batch of the next owner's store."""
+    tx.run(_START, bucket=bucket, seq=seq, batch=batch)
 
 
 def hold_writing(tx: Transaction, id_: str, holder: str, seconds: float, bucket: int = 0) -> TakenBucket:
