@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.search_servers import page
-from support.search_world import STORE, SearchWorld
+from support.search_world import STORE, SearchWorld, put_in_place
 from weft import failpoints
 from weft.clock import ManualClock
 from weft.search.indexer import Indexer
@@ -118,7 +118,7 @@ def test_an_error_that_nobody_thought_of_does_not_stop_it(world: World) -> None:
 
 def test_a_shard_that_a_question_found_damaged_is_checked_and_built_anew(world: World) -> None:
     for file in world.directories()[1].current().glob("*.pos"):
-        file.write_bytes(b"x" + file.read_bytes()[1:])
+        put_in_place(file, b"x" + file.read_bytes()[1:])
     world.turn()
     assert world.upkeep.dropped == 0, "nobody has looked"
     world.served.suspect(0)
@@ -177,24 +177,32 @@ def test_a_shard_that_went_to_another_server_is_answered_for_a_while(world: Worl
     other.close()
 
 
+@pytest.fixture
+def asks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build looks after every ten documents, not after a thousand, whether it is to stop."""
+    monkeypatch.setattr("weft.search.indexer._TELL_EVERY", 10)
+
+
+@pytest.mark.usefixtures("asks_often")
 def test_a_build_is_stopped_when_a_shard_is_ours_no_longer(tmp_path: Path) -> None:
     world = World(tmp_path / "row", shards=2)
-    world.load(*(page(f"http://s{number}.com/", text="a fox") for number in range(1200)))
+    world.load(*(page(f"http://s{number}.com/", text="a fox") for number in range(12)))
     for directory in world.directories():
         (directory.path / "current").unlink()
     world.upkeep.turn([0, 1], lambda: True)
     assert world.upkeep.owned == frozenset()
     world.turn()
-    assert world.found() == 1200
+    assert world.found() == 12
     assert world.held() == world.expected()
     world.close()
 
 
+@pytest.mark.usefixtures("asks_often")
 def test_shards_that_are_taken_while_a_build_is_stopped_lose_nothing(world: World) -> None:
     """One can be opened, the other must be built: what the first has missed is read, though the build was stopped."""
     world.upkeep.close()
     _, second = world.directories()
-    world.load(*(page(f"http://n{number}.com/", text="a fox") for number in range(2200)))
+    world.load(*(page(f"http://n{number}.com/", text="a fox") for number in range(60)))
     (second.current() / "meta.json").write_text("nonsense")
     world.upkeep.turn([0, 1], lambda: True)
     assert world.indexer.shards == {0}
@@ -220,11 +228,11 @@ def test_checksums_tell_which_file_is_damaged(world: World) -> None:
     for suffix in (".term", ".pos", ".idx", ".fast", ".store"):
         file = next(current.glob(f"*{suffix}"))
         content = file.read_bytes()
-        file.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+        put_in_place(file, bytes([content[0] ^ 1]) + content[1:])
         assert damage_of(current)
-        file.write_bytes(content[:-7])
+        put_in_place(file, content[:-7])
         assert damage_of(current)
         file.unlink()
         assert damage_of(current)
-        file.write_bytes(content)
+        put_in_place(file, content)
         assert damage_of(current) == ""
