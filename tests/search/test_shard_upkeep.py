@@ -10,7 +10,7 @@ from shutil import copytree
 import pytest
 
 from support.search_servers import page
-from support.search_world import STORE, SearchWorld
+from support.search_world import STORE, SearchWorld, put_in_place
 from weft import failpoints
 from weft.clock import ManualClock
 from weft.search.indexer import Indexer
@@ -119,7 +119,7 @@ def test_an_error_that_nobody_thought_of_does_not_stop_it(world: World) -> None:
 
 def test_a_shard_that_a_question_found_damaged_is_checked_and_built_anew(world: World) -> None:
     for file in world.directories()[1].current().glob("*.pos"):
-        file.write_bytes(b"x" + file.read_bytes()[1:])
+        put_in_place(file, b"x" + file.read_bytes()[1:])
     world.turn()
     assert world.upkeep.dropped == 0, "nobody has looked"
     world.served.suspect(0)
@@ -230,11 +230,11 @@ def test_checksums_tell_which_file_is_damaged(world: World, tmp_path: Path) -> N
     for suffix in (".term", ".pos", ".idx", ".fast", ".store"):
         file = next(current.glob(f"*{suffix}"))
         content = file.read_bytes()
-        file.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+        put_in_place(file, bytes([content[0] ^ 1]) + content[1:])
         assert damage_of(current)
-        file.write_bytes(content[:-7])
+        put_in_place(file, content[:-7])
         assert damage_of(current)
         file.unlink()
         assert damage_of(current)
-        file.write_bytes(content)
+        put_in_place(file, content)
         assert damage_of(current) == ""
