@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from support.cassandra_store import new_store, shared_session
 from support.small_webs import SAMPLE, put_pages, webs
 from weft import failpoints
-from weft.dispatcher.link_records import DomainWork, encode_work, list_key, work_key
+from weft.dispatcher.domain_work import DomainWork, encode_work, list_key, work_key
 from weft.errors import StoreDiffers, StoreError, StoreUnfinished
 from weft.linkindex.digest import digest
 from weft.linkindex.feed import must_build_anew

@@ -8,15 +8,14 @@ from typing import Final
 
 from simulation.control_plane import Rules
 from weft.store.api import Batch, Cell, Column
-from weft.store.cassandra.registered_store import RegisteredStore
+from weft.store.cassandra.registered_store import RegisteredStore, Remembered
 from weft.store.cassandra.registry import Registry
 from weft.store.cassandra.schema import VERSION, Keyspace
-from weft.store.cassandra.writing import Lifetimes
 from weft.store.tables import Table
 
 KEYSPACE: Final = Keyspace(VERSION, 2, "model")
 """Two shards: families are spread, and walks over everything stay short."""
-LIFETIMES: Final = Lifetimes(changes=365 * 86_400, feed=7 * 86_400)
+LIFETIME: Final = 365 * 86_400
 
 
 class WrongReadError(Exception):
@@ -29,9 +28,9 @@ class WatchedStore(RegisteredStore):
     rules: Rules
     is_open = False
 
-    def own(self, registry: Registry) -> RegisteredStore:
+    def own(self, registry: Registry, remembered: Remembered) -> RegisteredStore:
         self.is_open = False
-        super().own(registry)
+        super().own(registry, remembered)
         self.is_open = True
         return self
 
@@ -70,7 +69,7 @@ class WatchedStore(RegisteredStore):
         return getattr(self, "_epoch", 0) != self.rules.epoch
 
     def is_sure(self) -> bool:
-        """A process that was replaced may see anything: nothing follows from it."""
+        """Whether it owns the index and writes nothing now. Any other process may see anything."""
         return self.is_open and not self.is_replaced
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from random import Random
 from threading import Thread
 
 import pytest
 
-from support.cassandra_store import LIFETIMES, empty, owned_store, shared_session
+from support.cassandra_store import LIFETIME, empty, owned_store, shared_session
+from weft.dispatcher.domain_work import listed_cells
 from weft.errors import BatchRefused, OwnerReplaced, StoreError, StoreForeign, StoreUnwritable
 from weft.mgmt.memory.mgmt import MemoryMgmt
 from weft.roles.writing_hold import WritingHold
 from weft.store.api import Batch, Column
+from weft.store.cassandra.cluster_session import Request
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.store import CassandraStore
 from weft.store.cassandra.view import CassandraView
@@ -98,7 +101,7 @@ def test_after_a_batch_that_was_not_finished_nothing_is_written_until_the_index_
             store.write(batch(b"one"), 1)
     with pytest.raises(StoreUnwritable, match="begun and not finished"):
         store.write(batch(b"other"), 1)
-    store.own(store._registry)
+    store.own(store._registry, listed_cells)
     assert values(store) == {b"one"}
     store.write(batch(b"two"), 2)
     assert values(store) == {b"two"}
@@ -155,6 +158,31 @@ def test_a_name_that_is_moving_between_two_bands_is_shown_to_readers_once_and_to
     assert [cell.value for cell in store.scan_rows(Q, b"t:")] == [b"5", b"4", b"3"]
 
 
+def test_rows_of_a_ranking_hold_nothing_else(cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt) -> None:
+    """Whoever reads the top asks the ranking alone, and would not find it."""
+    store = owned_store(cassandra_hosts, mgmt)
+    for row, family in ((b"t:row", b""), (b"t:" + ranked(3, b"com.a"), b"family")):
+        made = Batch()
+        made.put(Q, row, family, b"", b"1")
+        with pytest.raises(BatchRefused, match="is no place in a ranking"):
+            store.write(made, 1)
+
+
+def test_the_top_is_read_from_its_ranking_alone(cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt) -> None:
+    store = owned_store(cassandra_hosts, mgmt)
+    made = Batch()
+    for number in range(300):
+        made.put(Q, b"t:" + ranked(number % 7, b"com.a/%d" % number), b"", b"", b"%d" % (number % 7))
+    store.write(made, 1)
+    asked, pages = list[Request](), store._session.pages
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store._session, "pages", lambda request: (asked.append(request), pages(request))[1])
+        best = [cell.row for cell in islice(store.scan_rows(Q, b"t:"), 20)]
+        assert len(asked) == 64, "one request for each base"
+        assert best == [cell.row for cell in store.scan_rows(Q, b"t:")][:20]
+        assert len(list(store.scan_rows(Q, b"t:"))) == 300, "pages beyond the first"
+
+
 def test_a_store_that_knows_more_than_the_control_plane_is_refused(
     cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt
 ) -> None:
@@ -178,7 +206,7 @@ def test_whoever_holds_writing_completes_the_last_batch(
         with pytest.raises(KilledError):
             owner.write(batch(b"two"), 2)
     session, keyspace = shared_session(cassandra_hosts)
-    reader = RegisteredStore(session, keyspace, LIFETIMES)
+    reader = RegisteredStore(session, keyspace, LIFETIME)
     assert values(reader) == {b"one"}
     with WritingHold(mgmt, "`weft verify`") as hold:
         reader.complete(hold.last)

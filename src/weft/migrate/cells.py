@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from weft import failpoints
-from weft.dispatcher.link_records import DOMAIN, DOMAIN_ROW, WORK, decode_work, list_key
+from weft.dispatcher.domain_work import DOMAIN, WORK, decode_work, list_key
+from weft.dispatcher.link_records import DOMAIN_ROW
 from weft.errors import StoreDiffers, StoreError
 from weft.linkindex.digest import digest
 from weft.linkindex.feed import feed_all_cells

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from weft import failpoints
 from weft.config import Settings
 from weft.config.text import hide_password
+from weft.dispatcher.domain_work import listed_cells
 from weft.errors import UsageError
 from weft.home import Home
 from weft.linkindex.digest import digest
@@ -72,7 +73,7 @@ class Migration:
             return Copied(note.cells, digest(target), *last_batch(note)), None
 
     def _copy(self, place: TargetPlace, control: MigratedControl, progress: Progress) -> tuple[Copied, int | None]:
-        with index_writer(self.old, self.home) as source:
+        with index_writer(self.old, self.home, listed_cells) as source:
             if is_cluster(self.old):
                 control.refuse_beside_others()
             place.refuse_unless(again=self.again)

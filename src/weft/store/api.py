@@ -59,6 +59,8 @@ class Capability(Flag):
     """A batch is atomic across rows and tables, and a snapshot sees whole batches only."""
     DELETE_ROWS = auto()
     """A batch may delete a range of rows at a cost that does not grow with the range."""
+    EXPIRES = auto()
+    """Table CHANGES drops by itself what was kept long enough: nobody should look for its oldest cells."""
 
 
 class RowRange(NamedTuple):
@@ -152,6 +154,12 @@ class Reader(Protocol):
 
     def rows(self, table: Table, prefix: bytes = b"", *, start: bytes | None = None) -> Iterator[bytes]:
         """The names of the rows that begin with `prefix`, in order from `start` on; a step a row, however wide."""
+        ...
+
+    def column(
+        self, table: Table, prefix: bytes, family: bytes, qualifier: bytes, *, start: bytes | None = None
+    ) -> Iterator[Cell]:
+        """This cell of every row that begins with `prefix` and has it, in order of rows, from row `start` on."""
         ...
 
     def scan_rows(

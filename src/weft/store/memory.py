@@ -108,6 +108,12 @@ class MemoryStore:
     def rows(self, table: Table, prefix: bytes = b"", *, start: bytes | None = None) -> Iterator[bytes]:
         return iter(dict.fromkeys(cell.row for cell in self.scan_rows(table, prefix, start=start)))
 
+    def column(
+        self, table: Table, prefix: bytes, family: bytes, qualifier: bytes, *, start: bytes | None = None
+    ) -> Iterator[Cell]:
+        found = self.scan_rows(table, prefix, start=start)
+        return (cell for cell in found if (cell.family, cell.qualifier) == (family, qualifier))
+
     def scan_rows(
         self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
     ) -> Iterator[Cell]:

@@ -70,6 +70,12 @@ class RocksView:
             iterator.seek(after(row_key(table.byte, row)))
         self._check(iterator.status)
 
+    def column(
+        self, table: Table, prefix: bytes, family: bytes, qualifier: bytes, *, start: bytes | None = None
+    ) -> Iterator[Cell]:
+        for row in self.rows(table, prefix, start=start):
+            yield from filter(None, self.get(table, [Column(row, family, qualifier)]))
+
     def scan_rows(
         self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
     ) -> Iterator[Cell]:

@@ -53,6 +53,8 @@ _PASSING: Final = (
 )
 """The cluster may answer when it is asked again."""
 _FIRST_PAUSE, _LONGEST_PAUSE, _TELL_EVERY = 0.05, 2.0, 30.0
+_LARGEST_PAGE: Final = 2_000
+"""Rows: who reads on after small pages gets larger ones."""
 
 Row = tuple[Any, ...]
 
@@ -118,7 +120,7 @@ class ClusterSession:
         return found
 
     def pages(self, request: Request) -> Iterator[list[Row]]:
-        return _Pages(self, self._bound(request))
+        return _Pages(self, self._bound(request), request.page_size or _LARGEST_PAGE)
 
     def run(self, text: str, *, from_one_node: bool = False) -> list[Row]:
         """A statement of the schema, or of the cluster's own tables."""
@@ -189,11 +191,12 @@ class ClusterSession:
             except DriverException as error:
                 raise refusal(self.address, error) from error
 
-    def ask_async(self, statement: Any) -> ResponseFuture:
-        return self._session.execute_async(statement)
+    def ask_async(self, statement: Any, paging_state: bytes | None = None) -> ResponseFuture:
+        # The driver does not look at the statement's own paging state.
+        return self._session.execute_async(statement, paging_state=paging_state)
 
-    def answered(self, future: ResponseFuture, statement: Any) -> Any:
-        """What a request gave; asked again while the cluster cannot answer."""
+    def answered(self, future: ResponseFuture, again: Callable[[], ResponseFuture]) -> Any:
+        """What a request gave; asked `again` while the cluster cannot answer."""
         waiting = _Waiting(self)
         while True:
             try:
@@ -202,7 +205,7 @@ class ClusterSession:
                 return answer
             except _PASSING as error:
                 waiting.pause(error)
-                future = self._session.execute_async(statement)
+                future = again()
             except DriverException as error:
                 raise refusal(self.address, error) from error
 
@@ -279,21 +282,27 @@ class _Waiting:
 
 
 class _Pages(Iterator[list[Row]]):
-    def __init__(self, session: ClusterSession, statement: Any) -> None:
-        self._session, self._statement = session, statement
-        self._future: ResponseFuture | None = session.ask_async(statement)
+    def __init__(self, session: ClusterSession, statement: Any, size: int) -> None:
+        self._session, self._statement, self._size = session, statement, size
+        self._position: bytes | None = None
+        self._future: ResponseFuture | None = self._ask()
 
     def __next__(self) -> list[Row]:
         if self._future is None:
             raise StopIteration
-        result = self._session.answered(self._future, self._statement)
+        result = self._session.answered(self._future, self._ask)
         rows = list(result.current_rows)
+        self._future = None
         if result.has_more_pages:
-            self._statement.paging_state = result.paging_state
-            self._future = self._session.ask_async(self._statement)
-        else:
-            self._future = None
+            self._position = result.paging_state
+            # Whoever reads on will read much.
+            self._size = max(self._size, min(4 * self._size, _LARGEST_PAGE))
+            self._statement.fetch_size = self._size
+            self._future = self._ask()
         return rows
+
+    def _ask(self) -> ResponseFuture:
+        return self._session.ask_async(self._statement, self._position)
 
 
 def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from weft.store.api import Column
-from weft.store.cassandra.statements import Statement
 from weft.store.encoding import after, family_key
 from weft.store.tables import Table
 
@@ -36,13 +35,6 @@ def row_range(table: Table, prefix: bytes, start: bytes | None, *, reverse: bool
     if start is None:
         return first, end
     return (first, min(end, table.byte + start + b"\x00")) if reverse else (max(first, table.byte + start), end)
-
-
-def of_tables(table: Table, cells: Statement, history: Statement) -> tuple[Statement, ...]:
-    """Which of two statements, over `cells` and over `history`, find the cells of a table."""
-    if table is Table.CHANGES:
-        return (history,)
-    return (cells, history) if table is Table.FEED else (cells,)
 
 
 def meets(prefix: bytes, kind: bytes) -> bool:

@@ -13,7 +13,7 @@ from weft.store.cassandra.cluster_session import CellSession, Request
 from weft.store.cassandra.schema import Keyspace
 from weft.store.cassandra.statements import ANY_ROW
 from weft.store.cassandra.view import SEQ_COLUMN, CassandraView
-from weft.store.cassandra.writing import Lifetimes, copy_groups, write_groups
+from weft.store.cassandra.writing import copy_groups, write_groups
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
 
@@ -23,13 +23,14 @@ _SEQ_KEY = cell_key(Table.META.byte, *SEQ_COLUMN)
 class CassandraStore(CassandraView):
     """Cells alone: whoever owns the index writes through `RegisteredStore`, so that no batch is ever left in part."""
 
-    capabilities = Capability.ANY_ORDER
+    capabilities = Capability.ANY_ORDER | Capability.EXPIRES
     # An owner reads between its batches, and checks read while writing is held: then a double is a fault to be seen.
     _shows_doubles = True
 
-    def __init__(self, session: CellSession, keyspace: Keyspace, lifetimes: Lifetimes) -> None:
+    def __init__(self, session: CellSession, keyspace: Keyspace, lifetime: int) -> None:
+        """`lifetime` is how many seconds history is kept for."""
         super().__init__(session, keyspace)
-        self._lifetimes = lifetimes
+        self._lifetime = lifetime
         self._highest = self.complete_to()
 
     @property
@@ -46,7 +47,7 @@ class CassandraStore(CassandraView):
         notes = {key: cell for key, cell in cells.items() if key[:1] == Table.META.byte}
         others = {key: cell for key, cell in cells.items() if key not in notes}
         for some in (others, notes):
-            self._session.write(_passing(copy_groups(some, self._placement, self._lifetimes)))
+            self._session.write(_passing(copy_groups(some, self._placement, self._lifetime)))
 
     def _groups(self, batch: Batch, seq: int) -> list[list[Request]]:
         """What writes the batch. Raises BatchRefused before anything has happened."""
@@ -54,12 +55,12 @@ class CassandraStore(CassandraView):
             raise BatchRefused(self._session.name, f"seq {seq} is not a sequence number; they count from 1")
         if batch.row_ranges:
             raise BatchRefused(self._session.name, "row ranges cannot be deleted in a cluster")
-        return list(write_groups(batch.cells, seq, self._placement, self._lifetimes))
+        return list(write_groups(batch.cells, seq, self._placement, self._lifetime))
 
     def _apply(self, groups: Iterable[list[Request]], seq: int) -> None:
         self._session.write(_passing(groups))
         # Alone and last: who sees it may rely on all the rest.
-        self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetimes))
+        self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetime))
         self._highest = max(self._highest, seq)
 
     def refresh(self) -> None:

@@ -16,7 +16,6 @@ from weft.store.cassandra.columns import (
     column_name,
     is_near,
     meets,
-    of_tables,
     row_range,
     split_column,
     stored_in,
@@ -35,6 +34,8 @@ _END: Final = b"\xff" * 9
 """Above every row and every column: tables begin with a smaller byte, and no family begins with nine of these."""
 _AT_ONCE: Final = 100
 """Cells that one request asks for by name."""
+_FIRST_RANKS: Final = 64
+"""Rows of a ranking's first page: a reader asks every partition of it, and mostly for the best few."""
 _REMEMBERED: Final = 10_000
 """Names of a ranking that are told from their doubles: more than anybody looks at, and walks hold writing."""
 
@@ -87,7 +88,7 @@ class CassandraView:
         row, name = table.byte + column.row, column_name(column.family, column.qualifier)
         if is_near(table, column.row):
             return Statement.GET_NEAR, column.row, (row, name)
-        statement = Statement.GET_HISTORY if keeps_with_time(table, column.family) else Statement.GET_CELLS
+        statement = Statement.GET_HISTORY if keeps_with_time(table) else Statement.GET_CELLS
         return statement, self._placement.of_cell(table, *column), (row, name)
 
     def _looked_up(self, places: dict[tuple[Statement, Any], set[tuple[bytes, bytes]]]) -> dict[Any, Row]:
@@ -155,7 +156,7 @@ class CassandraView:
         streams = list[Iterator[Cell]]()
         partitions = self._placement.of_family(table, row, family)
         page = _page_size(limit, len(partitions))
-        for statement, place in self._row_places(table, row, family, partitions, reverse=reverse):
+        for statement, place in self._row_places(table, row, partitions, reverse=reverse):
             request = Request(statement, (*place, table.byte + row, first, end), page)
             streams.append(self._cells(self._session.pages(request)))
         if table is Table.QUERY and row[:2] == b"p:" and family in (None, b"page"):
@@ -163,7 +164,7 @@ class CassandraView:
         return _merged(streams, reverse=reverse)
 
     def _row_places(
-        self, table: Table, row: bytes, family: bytes | None, partitions: list[Partition], *, reverse: bool
+        self, table: Table, row: bytes, partitions: list[Partition], *, reverse: bool
     ) -> Iterator[tuple[Statement, tuple[Any, ...]]]:
         if is_near(table, row):
             yield (Statement.SCAN_NEAR_BACKWARDS if reverse else Statement.SCAN_NEAR), ()
@@ -171,10 +172,7 @@ class CassandraView:
         of_cells = Statement.SCAN_CELLS_BACKWARDS if reverse else Statement.SCAN_CELLS
         of_history = Statement.SCAN_HISTORY_BACKWARDS if reverse else Statement.SCAN_HISTORY
         for partition in partitions:
-            if table is not Table.CHANGES and (family is None or not keeps_with_time(table, family)):
-                yield of_cells, partition
-            if table is Table.CHANGES or (table is Table.FEED and family in (None, b"round")):
-                yield of_history, partition
+            yield (of_history if keeps_with_time(table) else of_cells), partition
 
     def _shared_cur(self, row: bytes, first: bytes, end: bytes) -> Iterator[Cell]:
         """What a page says is stored once, with the state of the link index."""
@@ -236,9 +234,9 @@ class CassandraView:
         first, end = row_range(table, prefix, start)
         streams = list[Iterator[bytes]]()
         for partition in self._placement.of_rows(table, prefix):
-            for statement in of_tables(table, Statement.ROWS_OF_CELLS, Statement.ROWS_OF_HISTORY):
-                pages = self._session.pages(Request(statement, (*partition, first, end), PAGE))
-                streams.append(row[0][1:] for page in pages for row in page)
+            statement = Statement.ROWS_OF_HISTORY if keeps_with_time(table) else Statement.ROWS_OF_CELLS
+            pages = self._session.pages(Request(statement, (*partition, first, end), PAGE))
+            streams.append(row[0][1:] for page in pages for row in page)
         if table is Table.LINKS and (prefix[:2] == b"n:" or not prefix):
             near = self._session.read([Request(Statement.ROWS_OF_NEAR, (), PAGE)])[0]
             streams.append(iter(sorted(row[0][1:] for row in near if first <= row[0] < end)))
@@ -258,6 +256,23 @@ class CassandraView:
         found = {row[0] for row in lists if row[0][:2] == b"d:" and row[0].startswith(prefix)}
         return sorted(row for row in found if start is None or row >= start)
 
+    def column(
+        self, table: Table, prefix: bytes, family: bytes, qualifier: bytes, *, start: bytes | None = None
+    ) -> Iterator[Cell]:
+        partitions = self._placement.of_column(table, prefix, family)
+        if partitions is None:
+            found = self.scan_rows(table, prefix, start=start)
+        else:
+            found = self._walk_partitions(table, partitions, prefix, start)
+        return (cell for cell in found if (cell.family, cell.qualifier) == (family, qualifier))
+
+    def _walk_partitions(
+        self, table: Table, partitions: Sequence[Partition], prefix: bytes, start: bytes | None
+    ) -> Iterator[Cell]:
+        bounds = row_range(table, prefix, start)
+        requests = (Request(Statement.WALK_CELLS, (*place, *bounds), PAGE) for place in partitions)
+        return _merged([self._cells(self._session.pages(request)) for request in requests], reverse=False)
+
     def scan_rows(
         self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
     ) -> Iterator[Cell]:
@@ -274,13 +289,12 @@ class CassandraView:
 
     def _walk_cells(self, table: Table, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
         first, end = row_range(table, prefix, start, reverse=reverse)
-        walks = (Statement.WALK_CELLS, Statement.WALK_HISTORY)
-        if reverse:
-            walks = (Statement.WALK_CELLS_BACKWARDS, Statement.WALK_HISTORY_BACKWARDS)
+        statement = Statement.WALK_CELLS_BACKWARDS if reverse else Statement.WALK_CELLS
+        if keeps_with_time(table):
+            statement = Statement.WALK_HISTORY_BACKWARDS if reverse else Statement.WALK_HISTORY
         streams = [
             self._cells(self._session.pages(Request(statement, (*partition, first, end), PAGE)))
             for partition in self._placement.of_rows(table, prefix)
-            for statement in of_tables(table, *walks)
         ]
         if table is Table.LINKS and meets(prefix, b"n:"):
             streams.append(self._walk_near(prefix, start, reverse=reverse))
@@ -365,15 +379,19 @@ def _rank_start(start: bytes, *, reverse: bool) -> tuple[int, bytes]:
 
 def _rank_requests(place: tuple[Any, ...], begin: tuple[int, bytes] | None, *, reverse: bool) -> list[Request]:
     if begin is None:
-        return [Request(Statement.SCAN_RANKS_BACKWARDS if reverse else Statement.SCAN_RANKS, place, PAGE)]
+        return [Request(Statement.SCAN_RANKS_BACKWARDS if reverse else Statement.SCAN_RANKS, place, _FIRST_RANKS)]
     count, name = begin
     band = band_of(count)
     beyond = Statement.SCAN_RANKS_BACKWARDS_FROM if reverse else Statement.SCAN_RANKS_FROM
     if count >= SINGLE:
-        return [Request(beyond, (*place, band), PAGE)]
+        return [Request(beyond, (*place, band), _FIRST_RANKS)]
     inside = Statement.SCAN_BAND_BACKWARDS_FROM if reverse else Statement.SCAN_BAND_FROM
-    rest = [] if band == 0 and not reverse else [Request(beyond, (*place, band + 1 if reverse else band - 1), PAGE)]
-    return [Request(inside, (*place, band, name), PAGE), *rest]
+    rest = (
+        []
+        if band == 0 and not reverse
+        else [Request(beyond, (*place, band + 1 if reverse else band - 1), _FIRST_RANKS)]
+    )
+    return [Request(inside, (*place, band, name), _FIRST_RANKS), *rest]
 
 
 def _once_each(cells: Iterator[RankedCell]) -> Iterator[RankedCell]:

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 from weft.store.api import Cell, Walked
 from weft.store.cassandra.cluster_session import CellSession, Request, Row
-from weft.store.cassandra.columns import PAGE_CUR, column_name, meets, of_tables, row_range, split_column
+from weft.store.cassandra.columns import PAGE_CUR, column_name, meets, row_range, split_column
 from weft.store.cassandra.packing import unpacked
-from weft.store.cassandra.placement import Placement
+from weft.store.cassandra.placement import Placement, keeps_with_time
 from weft.store.cassandra.statements import Statement
 from weft.store.encoding import descending
 from weft.store.tables import Table
@@ -66,9 +66,9 @@ class Walk:
 
     def _plain(self, table: Table, prefix: bytes, cell: Callable[[Row], Cell | None]) -> Iterator[_Part]:
         first, end = row_range(table, prefix, None)
+        statement = Statement.WALK_HISTORY if keeps_with_time(table) else Statement.WALK_CELLS
         for partition in self._placement.of_rows(table, prefix):
-            for statement in of_tables(table, Statement.WALK_CELLS, Statement.WALK_HISTORY):
-                yield _Part(Request(statement, (*partition, first, end), PAGE), cell)
+            yield _Part(Request(statement, (*partition, first, end), PAGE), cell)
 
     def _ranking(self, table: Table, kind: bytes) -> Iterator[_Part]:
         ranking = self._placement.global_ranking(table, kind)
