@@ -7,7 +7,7 @@ import pytest
 from support.mgmt_engines import Engine
 from weft.errors import IndexOwned, LeaseLost, OwnerReplaced, WritingHeld
 from weft.mgmt.api import Mgmt
-from weft.mgmt.values import NodeState, NodeType, TakenBucket
+from weft.mgmt.values import NodeState, NodeType, StoreOwner, TakenBucket
 
 
 def take(mgmt: Mgmt, bucket: int = 0, address: str = "index@a") -> TakenBucket:
@@ -133,3 +133,15 @@ def test_a_hold_that_nobody_extends_ends_by_itself(engine: Engine, mgmt: Mgmt) -
 def test_an_index_that_nobody_owns_can_be_held(mgmt: Mgmt) -> None:
     assert mgmt.hold_writing("h", "one", 30) == TakenBucket(0, 0, b"")
     assert take(mgmt) == TakenBucket(1, 0, b"")
+
+
+def test_batches_of_a_store_that_was_replaced_are_forgotten(mgmt: Mgmt) -> None:
+    mgmt.own_store(StoreOwner("one", "a"))
+    epoch = take(mgmt).epoch
+    mgmt.register_batch(epoch, 0, 7, b"of the other")
+    mgmt.own_store(StoreOwner("one", "moved"), replaces=True)
+    mgmt.register_batch(epoch, 7, 8, b"still its own")
+    mgmt.own_store(StoreOwner("two", "b"), replaces=True)
+    with pytest.raises(OwnerReplaced):
+        mgmt.register_batch(epoch, 8, 9, b"late")
+    assert take(mgmt) == TakenBucket(epoch + 2, 0, b"")

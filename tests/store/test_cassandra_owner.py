@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from threading import Thread
+
 import pytest
 
-from support.cassandra_store import empty, owned_store, shared_session
-from weft.errors import OwnerReplaced
+from support.cassandra_store import LIFETIMES, empty, owned_store, shared_session
+from weft.errors import OwnerReplaced, StoreError, StoreForeign
 from weft.mgmt.memory.mgmt import MemoryMgmt
+from weft.roles.writing_hold import WritingHold
 from weft.store.api import Batch, Column
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.store import CassandraStore
@@ -111,3 +114,63 @@ def test_a_count_that_moves_within_its_band_leaves_nothing_behind(
         assert [(cell.row, cell.value, cell.seq) for cell in store.scan_rows(Q, b"t:")] == [
             (b"t:" + ranked(count, b"com.a"), b"%d" % count, seq)
         ]
+
+
+def test_a_name_that_is_moving_between_two_bands_is_shown_once(
+    cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt
+) -> None:
+    store = owned_store(cassandra_hosts, mgmt)
+    for seq, count in ((1, 3), (2, 5)):
+        made = Batch()
+        made.put(Q, b"t:" + ranked(count, b"com.a"), b"", b"", b"%d" % count)
+        made.put(Q, b"t:" + ranked(4, b"com.b"), b"", b"", b"4")
+        store.write(made, seq)  # the delete of 3 is still on its way
+    assert [cell.value for cell in store.scan_rows(Q, b"t:")] == [b"5", b"4"]
+
+
+def test_a_store_that_knows_more_than_the_control_plane_is_refused(
+    cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt
+) -> None:
+    owned_store(cassandra_hosts, mgmt).write(batch(b"one"), 1)
+    put_back = MemoryMgmt()
+    with pytest.raises(StoreForeign, match=r"holds batches up to seq 1, and the control plane \(mgmt.url\) knows of 0"):
+        owned_store(cassandra_hosts, put_back)
+
+
+def test_whoever_holds_writing_completes_the_last_batch(
+    cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = owned_store(cassandra_hosts, mgmt)
+    owner.write(batch(b"one"), 1)
+
+    def killed(*_: object) -> None:
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner._session, "write", killed)
+        with pytest.raises(KilledError):
+            owner.write(batch(b"two"), 2)
+    session, keyspace = shared_session(cassandra_hosts)
+    reader = RegisteredStore(session, keyspace, LIFETIMES)
+    assert values(reader) == {b"one"}
+    with WritingHold(mgmt, "`weft verify`") as hold:
+        reader.complete(hold.last)
+        assert (values(reader), reader.last_seq) == ({b"two"}, 2)
+        hold.check()
+
+
+def test_an_owner_waits_while_writing_is_held(cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt) -> None:
+    owner = owned_store(cassandra_hosts, mgmt)
+    with WritingHold(mgmt, "`weft verify`") as hold:
+        writing = Thread(target=owner.write, args=(batch(b"one"), 1))
+        writing.start()
+        writing.join(0.3)
+        assert writing.is_alive()
+        assert hold.last.seq == owner.complete_to() == 0
+    writing.join(30)
+    assert (values(owner), owner.last_seq) == ({b"one"}, 1)
+
+
+def test_a_hold_that_could_not_be_extended_is_told(mgmt: MemoryMgmt) -> None:
+    with WritingHold(mgmt, "`weft verify`", seconds=0.0) as hold, pytest.raises(StoreError, match="did not hold still"):
+        hold.check()

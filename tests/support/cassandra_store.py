@@ -17,7 +17,7 @@ from weft.store.cassandra.schema import TABLES, Keyspace, notes_text, read_keysp
 from weft.store.cassandra.store import CassandraStore
 from weft.store.cassandra.writing import Lifetimes
 
-_LIFETIMES = Lifetimes(changes=30 * 86_400, feed=7 * 86_400)
+LIFETIMES = Lifetimes(changes=30 * 86_400, feed=7 * 86_400)
 
 
 class SharedSession(ClusterSession):
@@ -49,7 +49,7 @@ def empty(session: ClusterSession) -> None:
 def new_store(hosts: tuple[str, ...]) -> CassandraStore:
     session, keyspace = shared_session(hosts)
     empty(session)
-    return CassandraStore(session, keyspace, _LIFETIMES)
+    return CassandraStore(session, keyspace, LIFETIMES)
 
 
 def new_registered_store(hosts: tuple[str, ...]) -> RegisteredStore:
@@ -62,4 +62,4 @@ def owned_store(hosts: tuple[str, ...], mgmt: Mgmt) -> RegisteredStore:
     """As another owner opens what is there."""
     session, keyspace = shared_session(hosts)
     owner = mgmt.register(NodeType.INDEX_BUILDER, "index@test")
-    return RegisteredStore(session, keyspace, _LIFETIMES).own(MgmtRegistry(mgmt, owner))
+    return RegisteredStore(session, keyspace, LIFETIMES).own(MgmtRegistry(mgmt, owner))

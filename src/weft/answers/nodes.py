@@ -39,8 +39,14 @@ def is_crawling(node: Node) -> bool:
 
 
 def index_node(nodes: Iterable[Node]) -> Node | None:
-    """The index process, wherever it runs."""
-    return next((node for node in nodes if node.type is NodeType.INDEX_BUILDER and is_up(node)), None)
+    """The index process that works, wherever it runs."""
+    indexes = (node for node in nodes if node.type is NodeType.INDEX_BUILDER and is_up(node))
+    return next((node for node in indexes if not stands_by(node)), None)
+
+
+def stands_by(node: Node) -> bool:
+    """Whether it is an index process that waits until another one is gone."""
+    return bool(node.figures.get("stands_by"))
 
 
 def warnings(nodes: Iterable[Node]) -> Iterator[str]:
@@ -67,6 +73,9 @@ def _figure_warnings(node: Node) -> Iterator[str]:
     closed = node.figures.get("closed")
     for reason in closed if isinstance(closed, list) else []:
         yield f"{_named(node)} fetches nothing because {reason}"
+    waits_for = node.figures.get("waits_for")
+    if waits_for and isinstance(waits_for, str):
+        yield f"{_named(node)} cannot write now: {waits_for}"
     problem = node.figures.get("problem")
     if problem and isinstance(problem, str):
         yield f"{_named(node)} makes nothing new searchable: {problem}"

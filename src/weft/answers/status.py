@@ -137,6 +137,6 @@ def _index_figures(home: Path, nodes: Sequence[Node]) -> dict[str, Any]:
     """Those of this home if its index process runs, else those that one elsewhere told, else the last ones of here."""
     here = read_status(home, "index")
     elsewhere = index_node(nodes)
-    if here is None and elsewhere is not None and elsewhere.figures:
+    if (here is None or here.get("stands_by")) and elsewhere is not None and elsewhere.figures:
         return {"at": time.time() - elsewhere.seen / 1000, **elsewhere.figures}
     return here or last_status(home, "index") or {}

@@ -149,7 +149,9 @@ def _load_in_bulk(
     from weft.store.api import BulkStore
 
     if not isinstance(store, BulkStore):
-        raise UsageError("--bulk: this store engine cannot build an index in one step; use --incremental")
+        raise UsageError(
+            "--bulk: a cluster's index is not built in one step; import into an embedded home, then use `weft migrate`"
+        )
     settings = invocation.load().settings
     with invocation.home.workplace() as place, BulkBuild(store, settings.index, place) as build:
         importer = BulkImporter(build, reader, now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weft.answers.nodes import stands_by
 from weft.answers.search_servers import numbers_in_words, search_server
 from weft.mgmt.values import Node, NodeState, NodeType
 
@@ -33,6 +34,8 @@ def _search(node: Node) -> tuple[str, ...]:
 def _row(node: Node) -> tuple[str, ...]:
     is_settled = node.asked in (node.state, NodeState.ONLINE) or node.state is NodeState.OFFLINE
     state = node.state if is_settled else f"{node.state}, asked: {node.asked}"
+    if stands_by(node) and node.state is not NodeState.OFFLINE:
+        state = f"{state}, stands by"
     # Not -0.0: a call takes a moment, so that a right clock seems to be a little behind.
     seen, clock = f"{node.seen / 1000:.0f}", "" if node.skew is None else f"{round(node.skew / 1000, 1) or 0:+.1f}"
     return node.address, node.machine, node.type, state, node.health, seen, str(node.holds), clock

@@ -75,13 +75,17 @@ def _build_again(invocation: Invocation, *, as_json: bool) -> None:
     from weft.actions.restore import build_again
     from weft.roles.identity import require_identity
     from weft.roles.index_ownership import store_owner
+    from weft.store.open import is_cluster, open_cluster
 
     settings, home = invocation.load().settings, invocation.home
-    with invocation.writer() as store, control_plane(invocation) as mgmt:
+    # A cluster's index cannot be owned before the control plane knows that it is the one.
+    opened = open_cluster(settings) if is_cluster(settings) else invocation.writer()
+    with opened as store, control_plane(invocation) as mgmt:
         require_identity(mgmt, settings)
-        chunks = build_again(mgmt, store, store_owner(settings, home, store))
+        owner = store_owner(settings, home, store)
+        chunks = build_again(mgmt, store, owner)
     if as_json:
         say_json(json.dumps({"chunks": chunks}))
     else:
-        say(f"The index is now in {home.path}; {amount(chunks, 'chunk')} will be built again from the archives")
+        say(f"The index is now in {owner.where}; {amount(chunks, 'chunk')} will be built again from the archives")
         say("  start its index process, and the spiders that hold the archives: `weft run index`, `weft run spider`")

@@ -137,7 +137,7 @@ async def _own_once(process: IndexProcess, keeper: LeaseKeeper, stop: StopReques
             return
         say(f"index runs from seq {store.last_seq}")
         with _reading(process) as (reading, nodes):
-            part = ClusterPart(give_up, lambda: registries[0].waits_for)
+            part = ClusterPart(give_up, lambda: registries[0].waits_for or store.waits_for)
             resources = make_resources(process, keeper, store, reading, nodes, part)
             _force_due(process, store, resources)
             await _service(resources).run(stop)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from weft.errors import BatchRefused
 from weft.linkindex.derived import Progress
 from weft.linkindex.external_sort import MEMORY
 from weft.linkindex.feed import feed_all_cells
 from weft.linkindex.pipeline import count_cell, counted
 from weft.linkindex.verify import Comparison
-from weft.store.api import Batch, BulkStore, Store
+from weft.store.api import Batch, BulkStore, Capability, Reader, Store
 
 Change = tuple[bytes, bytes | None]
 """An encoded key and its new value; None deletes the cell."""
 
 BATCH_BYTES: Final = 64 << 20
 """Changes up to this size are one batch; more of them go through sorted files, which memory does not bound."""
+
+
+REGISTERED_BYTES: Final = 256 << 20
+"""Changes that a cluster takes at once: a batch is registered as a whole before it is written."""
 
 
 def rebuild(
@@ -37,18 +43,27 @@ def rebuild(
     Killed at any moment, it leaves the store as it was or as it should be. Nobody else may write meanwhile: the seq is
     the one after those that were looked at, so that a store which moved on refuses it.
     """
-    with store.snapshot() as view:
+    with _still(store) as view:
         seq = view.last_seq + 1
         marker: list[Change] = [] if counted(view) == count else list(count_cell(count).items())
         comparison = Comparison(view, count, directory, progress, memory)
         changes = ((difference.key, difference.expected) for difference in comparison)
-        if not isinstance(store, BulkStore):
-            return _write(store, marker, list(changes), seq)
-        few = list(_first_bytes(changes, batch_bytes))
+        few = list(_first_bytes(changes, batch_bytes if isinstance(store, BulkStore) else REGISTERED_BYTES))
         following = next(changes, None)
         if following is None:
             return _write(store, marker, few, seq)
+        if not isinstance(store, BulkStore):
+            raise BatchRefused(
+                "of the cluster",
+                f"more cells differ than one batch can hold ({REGISTERED_BYTES >> 20} MiB); nothing was changed. Copy "
+                "it to an embedded home with `weft migrate`, rebuild it there, and migrate back",
+            )
         return _ingest(store, marker, chain(few, [following], changes), seq, directory)
+
+
+def _still(store: Store) -> AbstractContextManager[Reader]:
+    """The store as it is now. Whoever owns a cluster's index is its only writer: nothing changes meanwhile."""
+    return store.snapshot() if Capability.ATOMIC in store.capabilities else nullcontext(store)
 
 
 def _write(store: Store, marker: list[Change], changes: list[Change], seq: int) -> int:

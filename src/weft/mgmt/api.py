@@ -275,7 +275,8 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, ReadNodes, Protocol):
     def own_store(self, store: StoreOwner, *, replaces: bool = False) -> StoreOwner:
         """Record the store of this control plane, and return the one that is recorded.
 
-        The first one stays, unless `replaces` is set; one that was moved is recorded with its new place.
+        The first one stays, unless `replaces` is set; one that was moved is recorded with its new place. Batches that
+        were registered for another store are forgotten.
         """
 
     def index_store(self) -> StoreOwner | None:

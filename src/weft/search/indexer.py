@@ -6,6 +6,7 @@ import heapq
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Final, NamedTuple
 from zlib import crc32
@@ -295,7 +296,9 @@ class Indexer:
         if after >= self._reader.last_seq:
             return iter(())
         rows = [read_feed(self._reader, base, after) for base in range(BASES)]
-        return heapq.merge(*rows, key=lambda cell: cell.seq)
+        # A cluster shows the cells of a batch before all of them are in.
+        last = self._reader.last_seq
+        return takewhile(lambda cell: cell.seq <= last, heapq.merge(*rows, key=lambda cell: cell.seq))
 
     def _is_own(self, uri: bytes, content_seq: int | None = None) -> bool:
         """Whether a change concerns one of our shards and, if it is one of content, is not in it yet."""

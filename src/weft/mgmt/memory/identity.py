@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from weft.mgmt.memory.state import MemoryCalls
-from weft.mgmt.values import StoreOwner
+from weft.mgmt.values import StoreOwner, TakenBucket
 
 
 class MemoryIdentity(MemoryCalls):
@@ -22,5 +22,9 @@ class MemoryIdentity(MemoryCalls):
     def own_store(self, store: StoreOwner, *, replaces: bool = False) -> StoreOwner:
         recorded = self._state.store
         if recorded is None or recorded.id == store.id or replaces:
+            if recorded is not None and recorded.id != store.id:
+                self._state.buckets = {
+                    number: TakenBucket(bucket.epoch + 1, 0, b"") for number, bucket in self._state.buckets.items()
+                }
             self._state.store = store
         return self._state.store or store

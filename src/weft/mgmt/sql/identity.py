@@ -15,6 +15,7 @@ _RECORDED: Final = "SELECT name, value FROM identity"
 _RECORD: Final = """
 INSERT INTO identity (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
+_NO_BATCH: Final = "UPDATE bucket SET epoch = epoch + 1, seq = 0, batch = :nothing"
 _ANY_LINK: Final = "SELECT 1 FROM link LIMIT 1"
 
 
@@ -46,6 +47,9 @@ def own_store(tx: Transaction, store: StoreOwner, *, replaces: bool = False) -> 
     recorded = index_store(tx)
     if recorded is not None and recorded.id != store.id and not replaces:
         return recorded
+    if recorded is not None and recorded.id != store.id:
+        # The last batch was one of the other store.
+        tx.run(_NO_BATCH, nothing=b"")
     tx.run(_RECORD, name=_ID, value=store.id)
     tx.run(_RECORD, name=_WHERE, value=store.where)
     return store

@@ -71,6 +71,8 @@ class ClusterSession:
         self.address, self.name = address, str(address)
         self.give_up = Event()
         self._in_flight, self.patience = in_flight, patience
+        self.waits_for = ""
+        """Why a request was not answered and is repeated, for people; empty: nothing waits."""
         self._cluster, self._session = connect(address, timeout)
         self._prepared: dict[Statement, PreparedStatement] = {}
 
@@ -142,21 +144,24 @@ class ClusterSession:
         return prepared
 
     def _all(self, statements: Iterable[Any], keep: Callable[[tuple[int, ResponseFuture]], None]) -> None:
-        waiting = _Waiting(self.patience, self.give_up, self.address)
+        waiting = _Waiting(self)
         flight = _Flight(self._session, self._in_flight)
         try:
             failed = flight.send(enumerate(statements), keep)
             while failed:
                 waiting.pause(failed[0][2])
                 failed = flight.send(((number, statement) for number, statement, _ in failed), keep)
+            waiting.over()
         except DriverException as error:
             raise refusal(self.address, error) from error
 
     def _again(self, ask: Callable[[], Any]) -> Any:
-        waiting = _Waiting(self.patience, self.give_up, self.address)
+        waiting = _Waiting(self)
         while True:
             try:
-                return ask()
+                answer = ask()
+                waiting.over()
+                return answer
             except _PASSING as error:
                 waiting.pause(error)
             except DriverException as error:
@@ -167,10 +172,12 @@ class ClusterSession:
 
     def answered(self, future: ResponseFuture, statement: Any) -> Any:
         """What a request gave; asked again while the cluster cannot answer."""
-        waiting = _Waiting(self.patience, self.give_up, self.address)
+        waiting = _Waiting(self)
         while True:
             try:
-                return future.result()
+                answer = future.result()
+                waiting.over()
+                return answer
             except _PASSING as error:
                 waiting.pause(error)
                 future = self._session.execute_async(statement)
@@ -226,21 +233,27 @@ class _Flight:
 class _Waiting:
     """How long a request that the cluster cannot answer is repeated, with pauses that grow."""
 
-    def __init__(self, patience: float | None, give_up: Event, address: ClusterAddress) -> None:
-        self._until = None if patience is None else time.monotonic() + patience
-        self._give_up, self._address = give_up, address
+    def __init__(self, session: ClusterSession) -> None:
+        self._session, self._address = session, session.address
+        self._until = None if session.patience is None else time.monotonic() + session.patience
         self._pause, self._told = _FIRST_PAUSE, 0.0
 
     def pause(self, error: Exception) -> None:
         problem = _sentence(error)
         if self._until is not None and time.monotonic() >= self._until:
             raise StoreError(str(self._address), f"the cluster does not answer: {problem}") from error
-        if self._give_up.wait(self._pause):
+        self._session.waits_for = f"{self._address} does not answer: {problem}"
+        if self._session.give_up.wait(self._pause):
             raise StoreError(str(self._address), f"stopped while the cluster did not answer: {problem}") from error
         self._pause = min(self._pause * 2, _LONGEST_PAUSE)
         if self._pause == _LONGEST_PAUSE and time.monotonic() >= self._told:
             log.warning("waiting for the cluster store=%s reason=%s", self._address, problem)
             self._told = time.monotonic() + _TELL_EVERY
+
+    def over(self) -> None:
+        """It was answered."""
+        if self._pause > _FIRST_PAUSE:
+            self._session.waits_for = ""
 
 
 class _Pages(Iterator[list[Row]]):

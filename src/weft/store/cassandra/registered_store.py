@@ -53,6 +53,11 @@ class RegisteredStore(CassandraStore):
         """Let a write that waits for the cluster end with a StoreError: the next owner writes what was registered."""
         self._session.give_up.set()
 
+    @property
+    def waits_for(self) -> str:
+        """Why the cluster cannot be read or written now, for people; empty: nothing is in the way."""
+        return self._session.waits_for
+
     def write(self, batch: Batch, seq: int) -> None:
         self._check(batch, seq)
         before = self.last_seq

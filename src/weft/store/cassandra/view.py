@@ -25,6 +25,8 @@ _END: Final = b"\xff" * 9
 _AT_ONCE: Final = 100
 """Cells that one request asks for by name."""
 _PAGE: Final = 2_000
+_REMEMBERED: Final = 10_000
+"""Names of a ranking that are told from their doubles: more than anybody looks at, and walks hold writing."""
 _PAGE_CUR: Final = (b"page", b"cur")
 
 
@@ -190,11 +192,12 @@ class CassandraView:
         return iter(() if cell is None else (cell,))
 
     def _ranking(self, ranking: Rankings, begin: tuple[int, bytes] | None, *, reverse: bool) -> Iterator[RankedCell]:
-        """In order, without doubles: while a batch is written, a name may be in two bands; the higher seq is true."""
+        """In order. While a batch is written a name may be in two bands, its new one and its old one: it is shown
+        once."""
         streams = [
             self._ranks_of_partition(ranking.list, place, begin, reverse=reverse) for place in ranking.partitions
         ]
-        return heapq.merge(*streams, key=_by_rank, reverse=reverse)
+        return _once_each(heapq.merge(*streams, key=_by_rank, reverse=reverse))
 
     def _ranks_of_partition(
         self, name: bytes, place: Partition, begin: tuple[int, bytes] | None, *, reverse: bool
@@ -385,6 +388,16 @@ def _rank_requests(place: tuple[Any, ...], begin: tuple[int, bytes] | None, *, r
     inside = Statement.SCAN_BAND_BACKWARDS_FROM if reverse else Statement.SCAN_BAND_FROM
     rest = [] if band == 0 and not reverse else [Request(beyond, (*place, band + 1 if reverse else band - 1), _PAGE)]
     return [Request(inside, (*place, band, name), _PAGE), *rest]
+
+
+def _once_each(cells: Iterator[RankedCell]) -> Iterator[RankedCell]:
+    recent: dict[bytes, None] = {}
+    for cell in cells:
+        if cell.name not in recent:
+            recent[cell.name] = None
+            if len(recent) > _REMEMBERED:
+                del recent[next(iter(recent))]
+            yield cell
 
 
 def _value(cell: RankedCell) -> bytes:
