@@ -30,38 +30,38 @@ SMALL_STEPS: dict[str, object] = {
     "indexserver__memory": 16 << 20,
 }
 
+FEW_AT_A_TIME: dict[str, object] = {"dispatcher__outstanding": 4, "dispatcher__segment_size": 2}
+"""Each index process finds something to do, and leaves something for the next one."""
+
 
 @contextmanager
 def crawling_cluster(place: Path, server: Server, hosts: Sequence[str], **changes: object) -> Iterator[Machines]:
     """As `crawling_machines`, with a keyspace of its own in this cluster."""
-    keyspace = f"weft_{uuid.uuid4().hex[:12]}"
-    url = f"cassandra://{','.join(hosts)}/{keyspace}"
-    make_keyspace(place, url, server)
-    with crawling_machines(place, server, SMALL_WEB, store__url=url, **SMALL_STEPS, **changes) as machines:
+    with (
+        new_keyspace(place, server, hosts) as url,
+        crawling_machines(place, server, SMALL_WEB, store__url=url, **{**SMALL_STEPS, **changes}) as machines,
+    ):
         yield machines
-    with connected(hosts[:]) as session:
-        session.execute(f"DROP KEYSPACE {keyspace}")
 
 
-def make_keyspace(place: Path, url: str, server: Server) -> None:
-    """Each cell on all three nodes."""
+@contextmanager
+def new_keyspace(place: Path, server: Server, hosts: Sequence[str]) -> Iterator[str]:
+    """Its address, for store.url: every cell is on all three nodes; with two shards there is little to walk."""
+    name = f"weft_{uuid.uuid4().hex[:12]}"
+    url = f"cassandra://{','.join(hosts)}/{name}"
     settings = [f'store.url="{url}"', f'mgmt.url="{server.url()}"']
     sets = [word for setting in settings for word in ("--set", setting)]
     done = weft("schema", "cassandra", "--apply", "--replication", "3", "--shards", "2", *sets, cwd=place)
     assert done.returncode == 0, done.stderr
+    yield url
+    with connected(list(hosts)) as session:
+        session.execute(f"DROP KEYSPACE {name}")
 
 
 def last_seq(machines: Machines) -> int:
     """Of the last batch that was registered; 0: there is none."""
     with psycopg.connect(machines.url) as connection:
         found = connection.execute("SELECT seq FROM bucket").fetchone()
-    return int(found[0]) if found else 0
-
-
-def owner_epoch(machines: Machines) -> int:
-    """How often the index has been taken over."""
-    with psycopg.connect(machines.url) as connection:
-        found = connection.execute("SELECT epoch FROM bucket").fetchone()
     return int(found[0]) if found else 0
 
 
@@ -85,3 +85,9 @@ def wait_for_search(machines: Machines) -> None:
         return any(min(server.content, server.references) >= goal for server in servers)
 
     machines.wait_for(is_complete, "search to have everything")
+
+
+def wait_for_batches(machines: Machines, more: int) -> None:
+    """Until so many more have been registered."""
+    goal = last_seq(machines) + more
+    machines.wait_for(lambda: last_seq(machines) >= goal, f"batch {goal}")

@@ -43,9 +43,7 @@ def one_machine(plan: WebPlan) -> Reference:
 
 
 @contextmanager
-def crawling_machines(
-    place: Path, server: Server, plan: WebPlan = WEB, /, **changes: object
-) -> Iterator[Machines]:
+def crawling_machines(place: Path, server: Server, plan: WebPlan = WEB, /, **changes: object) -> Iterator[Machines]:
     """`mgmt__lease=2.0` changes a setting of all machines. The first page of the web is already a seed."""
     one_machine(plan)  # before the same port is taken for the machines' web
     schema = server.make_schema()
