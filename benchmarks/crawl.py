@@ -119,11 +119,14 @@ class Freshness:
         )
 
 
-def crawl(served: Served, directory: Path) -> tuple[Watch, float, dict[str, Any]]:
+def crawl(
+    served: Served, directory: Path, settings: dict[str, str] | None = None
+) -> tuple[Watch, float, dict[str, Any]]:
+    """`settings` are environment variables."""
     home = directory / "home"
     home.mkdir()
     (home / "weft.toml").write_text(served.settings_text())
-    environment = {**os.environ, **HURRY, "WEFT_HOME": str(home)}
+    environment = {**os.environ, **HURRY, **(settings or {}), "WEFT_HOME": str(home)}
     command = [sys.executable, "-m", "weft", "crawl", served.url(0), "--scope", "any"]
     began, watch = time.monotonic(), Watch()
     with (directory / "crawl.out").open("wb") as output:

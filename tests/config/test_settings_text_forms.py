@@ -8,7 +8,10 @@ from weft import __version__
 from weft.config import KEYS, Settings, host_and_port, load, spiders, user_agent
 
 TAKEN: dict[str, list[Any]] = {
-    "store.url": ["rocksdb:", "cassandra://a/k", "cassandra://a,b:9042,[::1]/weft_1", "cassandra://me:pw@a/k"],
+    "store.url": [
+        *("rocksdb:", "cassandra://a/k", "cassandra://a,b:9042,[::1]/weft_1", "cassandra://me:pw@a/k"),
+        *("cassandra://a/k?datacenter=dc1", "cassandra://a/k?tls=/etc/ca.pem", "cassandra://a/k?datacenter=b&tls=ca"),
+    ],
     "mgmt.url": [
         "sqlite:",
         "postgresql://",
@@ -29,7 +32,10 @@ TAKEN: dict[str, list[Any]] = {
     "web.origins": ["https://app.example", "http://localhost:3000", "http://127.0.0.1:8080", "https://[::1]:3000"],
 }
 REFUSED: dict[str, list[Any]] = {
-    "store.url": ["", "rocksdb", "rocksdb:/data", "RocksDB:", "cassandra://", "cassandra://a", "cassandra://a/k-1"],
+    "store.url": [
+        *("", "rocksdb", "rocksdb:/data", "RocksDB:", "cassandra://", "cassandra://a", "cassandra://a/k-1"),
+        *("cassandra://a/k?tls", "cassandra://a/k?tls=", "cassandra://a/k?ssl=ca", "cassandra://a/k?tls=a b"),
+    ],
     "mgmt.url": [
         "",
         "sqlite",

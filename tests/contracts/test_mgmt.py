@@ -10,7 +10,7 @@ from support.mgmt_engines import START, Engine
 from weft.errors import LeaseLost, MgmtError, TransitionRefused
 from weft.mgmt.api import Mgmt
 from weft.mgmt.relations import DOCUMENTED, RELATIONS
-from weft.mgmt.rules.results import NOT_KEPT
+from weft.mgmt.rules.results import MOST_LOSSES, NOT_KEPT
 from weft.mgmt.values import (
     Address,
     BuildChunk,
@@ -290,6 +290,37 @@ def test_details_tell_what_a_fetch_needs(mgmt: Mgmt, crawler: Lease) -> None:
     assert (found.kind, found.url, found.claim) == (LinkKind.PAGE, "https://www.example.com:8080/0", 1)
     assert (found.etag, found.last_modified, found.original) == ('"e"', "yesterday", KNOWN)
     assert found.site == SiteSettings(headers={"X": "1"}, verify=True, auth="secret", depth=3)
+
+
+def test_details_tell_how_often_a_link_was_lost_until_it_has_a_result(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a")])
+    for losses in range(MOST_LOSSES):
+        (one,) = claimed(mgmt, crawler).links
+        assert mgmt.details([one.doc_id])[one.doc_id].losses == losses
+        mgmt.lost(crawler, [(one.doc_id, one.claim)])
+    assert mgmt.outcomes([one.doc_id])[one.doc_id].error == "lost"
+
+
+def test_a_lost_robots_txt_is_opened_again_and_its_losses_are_known(mgmt: Mgmt, crawler: Lease) -> None:
+    urls = {"https://a": "https://a/robots.txt"}
+    first = mgmt.open_robots(crawler, urls)["https://a"]
+    mgmt.lost(crawler, [(first.doc_id, first.claim)])
+    again = mgmt.open_robots(crawler, urls)["https://a"]
+    assert (again.doc_id, again.claim) == (first.doc_id, first.claim + 1)
+    assert mgmt.details([again.doc_id])[again.doc_id].losses == 1
+    mgmt.report([archived(again)])
+    mgmt.open_robots(crawler, urls)
+    assert mgmt.details([again.doc_id])[again.doc_id].losses == 0
+
+
+def test_a_robots_txt_that_was_lost_three_times_can_still_be_opened(mgmt: Mgmt, crawler: Lease) -> None:
+    urls = {"https://a": "https://a/robots.txt"}
+    for _ in range(MOST_LOSSES):
+        one = mgmt.open_robots(crawler, urls)["https://a"]
+        mgmt.lost(crawler, [(one.doc_id, one.claim)])
+    assert mgmt.outcomes([one.doc_id])[one.doc_id].error == "lost"
+    again = mgmt.open_robots(crawler, urls)["https://a"]
+    assert mgmt.details([again.doc_id])[again.doc_id].losses == 0
 
 
 def test_details_tell_where_the_host_of_a_site_with_credentials_is(mgmt: Mgmt, crawler: Lease) -> None:

@@ -145,3 +145,12 @@ def test_batches_of_a_store_that_was_replaced_are_forgotten(mgmt: Mgmt) -> None:
     with pytest.raises(OwnerReplaced):
         mgmt.register_batch(epoch, 8, 9, b"late")
     assert take(mgmt) == TakenBucket(epoch + 2, 0, b"")
+
+
+def test_no_other_batch_takes_the_place_of_one_with_its_seq(mgmt: Mgmt) -> None:
+    epoch = take(mgmt).epoch
+    mgmt.register_batch(epoch, 0, 1, b"one")
+    with pytest.raises(OwnerReplaced):
+        mgmt.register_batch(epoch, 0, 1, b"another one")
+    mgmt.register_batch(epoch, 0, 1, b"one")
+    assert take(mgmt) == TakenBucket(epoch + 1, 1, b"one")

@@ -22,3 +22,9 @@ def test_a_fetch_counts_by_its_status_its_error_and_its_time() -> None:
     assert (facts["fetches"], facts["statuses"], facts["errors"]) == (3, {"200": 2}, {"too_large": 1, "reset": 1})
     assert facts["fetch_seconds"]["sum"] == pytest.approx(2.04), "a clock that was set back takes no time away"
     assert sum(facts["fetch_seconds"]["counts"]) == 3
+
+
+def test_a_fetch_without_a_result_counts_as_lost() -> None:
+    tally = FetchTally()
+    tally.lose()
+    assert (tally.facts()["fetches"], tally.facts()["errors"]) == (1, {"lost": 1})

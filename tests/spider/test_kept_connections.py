@@ -128,32 +128,3 @@ def test_unread_bytes_and_an_end_are_noticed_and_numbers_are_used_again():
         theirs.close()
         assert kept.has_unread(("127.0.0.1", 1001))
     assert not kept.has_unread(("127.0.0.1", 7))
-
-
-def test_a_server_that_breaks_every_kept_connection_is_asked_no_more_than_twice(tmp_path):
-    """libcurl by itself sends a request again over each of them, without a pause."""
-
-    async def scenario():
-        async with web_server() as web, running_spider(tmp_path) as running:
-            everybody, arrived = asyncio.Event(), []
-
-            async def together(request: bytes, writer: asyncio.StreamWriter) -> None:
-                arrived.append(request)
-                if len(arrived) == 6:
-                    everybody.set()
-                await everybody.wait()
-                writer.write(GOOD)
-
-            async def break_off(_: bytes, writer: asyncio.StreamWriter) -> None:
-                writer.transport.abort()
-
-            urls = [web.url(f"/{number}") for number in range(6)]
-            web.conversations |= {f"/{number}": together for number in range(6)} | {"/broken": break_off}
-            ids = running.links.claim(*urls)
-            url_server = await running.connect()
-            url_server.ask(*(f"t{doc_id} {doc_id} 127.0.0.1 {url}" for doc_id, url in zip(ids, urls, strict=True)))
-            await url_server.until_done(*(f"t{doc_id}" for doc_id in ids))
-            assert (await running.fetch(web.url("/broken"))).error == "network"
-            assert [request.split(b" ")[1] for request in web.requests].count(b"/broken") <= 2
-
-    asyncio.run(scenario())

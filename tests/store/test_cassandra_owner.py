@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from random import Random
 from threading import Thread
 
 import pytest
 
 from support.cassandra_store import LIFETIMES, empty, owned_store, shared_session
-from weft.errors import OwnerReplaced, StoreError, StoreForeign
+from weft.errors import BatchRefused, OwnerReplaced, StoreError, StoreForeign
 from weft.mgmt.memory.mgmt import MemoryMgmt
 from weft.roles.writing_hold import WritingHold
 from weft.store.api import Batch, Column
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.store import CassandraStore
+from weft.store.cassandra.writing import LARGEST
 from weft.store.tables import Table, ranked
 
 Q = Table.QUERY
@@ -174,3 +176,35 @@ def test_an_owner_waits_while_writing_is_held(cassandra_hosts: tuple[str, ...], 
 def test_a_hold_that_could_not_be_extended_is_told(mgmt: MemoryMgmt) -> None:
     with WritingHold(mgmt, "`weft verify`", seconds=0.0) as hold, pytest.raises(StoreError, match="did not hold still"):
         hold.check()
+
+
+def test_a_cell_that_the_cluster_would_refuse_is_refused_before_it_is_registered(
+    cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt
+) -> None:
+    store = owned_store(cassandra_hosts, mgmt)
+    large = Batch()
+    large.put(Q, b"large", b"f", b"q", Random(1).randbytes(LARGEST))
+    with pytest.raises(BatchRefused, match="a cell of query large has"):
+        store.write(large, 1)
+    nearly = Batch()
+    nearly.put(Q, b"large", b"f", b"q", Random(1).randbytes(LARGEST - 1_000))
+    store.write(nearly, 1)  # nothing has happened before
+    assert store.last_seq == 1
+
+
+def test_after_a_failure_nothing_is_written_before_it_is_owned_again(
+    cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = owned_store(cassandra_hosts, mgmt)
+
+    def failing(*_: object) -> None:
+        raise StoreError("of the cluster", "stopped while the cluster did not answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store._session, "write", failing)
+        with pytest.raises(StoreError, match="stopped while"):
+            store.write(batch(b"one"), 1)
+    with pytest.raises(StoreError, match="must be taken over again"):
+        store.write(batch(b"another"), 1)
+    again = owned_store(cassandra_hosts, mgmt)
+    assert (values(again), again.last_seq) == ({b"one"}, 1)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import weft
-from weft.store.cassandra.statements import WRITES, Statement
+from weft.store.cassandra.schema import TABLES
+from weft.store.cassandra.statements import WRITES, Statement, text_of
 
 SOURCES = Path(weft.__file__).parent
 WRITING = re.compile(r"\b(INSERT INTO|UPDATE \w+ |DELETE FROM|BEGIN BATCH)\b")
@@ -18,6 +19,13 @@ WRITING = re.compile(r"\b(INSERT INTO|UPDATE \w+ |DELETE FROM|BEGIN BATCH)\b")
 def test_a_write_has_a_timestamp(statement: Statement) -> None:
     assert " USING TIMESTAMP ? " in statement.value
     assert "IF " not in statement.value, "a condition does not go with a timestamp"
+
+
+@pytest.mark.parametrize("statement", Statement, ids=lambda each: each.name)
+def test_a_statement_names_the_keyspace_of_its_table(statement: Statement) -> None:
+    named = re.findall(r"weft_1\.(\w+) ", text_of(statement, "weft_1") + " ")
+    assert len(named) == 1, "one table"
+    assert named[0] in TABLES
 
 
 def test_there_are_writes() -> None:

@@ -61,11 +61,11 @@ def module_nodes(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 @contextmanager
-def own_cluster(request: pytest.FixtureRequest, shape: Shape) -> Iterator[Cluster]:
-    """A cluster of this shape, at addresses of its own, stopped and removed at the end."""
+def own_cluster(request: pytest.FixtureRequest, shape: Shape, first: str = "") -> Iterator[Cluster]:
+    """A cluster of this shape, at addresses of its own (from `first` on), stopped and removed at the end."""
     directory = Path(tempfile.mkdtemp(prefix="weft-cassandra-"))
     try:
-        cluster = Cluster(directory, replace(shape, first=free_block(shape.nodes)), owner=os.getpid())
+        cluster = Cluster(directory, replace(shape, first=first or free_block(shape.nodes)), owner=os.getpid())
         try:
             cluster.start()
         except NoCassandraError as error:

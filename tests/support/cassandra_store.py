@@ -34,7 +34,6 @@ def shared_session(hosts: tuple[str, ...]) -> tuple[ClusterSession, Keyspace]:
     made = Keyspace(1, 16, name)
     for text in (*schema_text(name, 1, purge_repaired=False), *notes_text(name, made)):
         session.run(text)
-    session.use(name)
     return session, read_keyspace(session)
 
 

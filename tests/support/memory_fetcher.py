@@ -12,12 +12,12 @@ NO_RESPONSE = Response(b"", b"", FetchError.NETWORK)
 
 
 class MemoryFetcher:
-    """Pages are whole HTTP messages by URL; a URL without one cannot be connected to.
+    """Pages are whole HTTP messages by URL, or how the fetch ends instead; a URL without one cannot be connected to.
 
     URLs in `held` are answered when they are taken out and release() is called.
     """
 
-    def __init__(self, pages: Mapping[str, bytes] | None = None) -> None:
+    def __init__(self, pages: Mapping[str, bytes | FetchError] | None = None) -> None:
         self.pages = dict(pages or {})
         self.held: set[str] = set()
         self.requests: list[Request] = []
@@ -59,6 +59,8 @@ class MemoryFetcher:
         page = self.pages.get(request.url)
         if page is None:
             return NO_RESPONSE
+        if isinstance(page, FetchError):
+            return Response(b"", b"", page)
         head, blank, body = page.partition(b"\r\n\r\n")
         if request.is_unwanted(head + blank):
             return Response(head + blank, b"", FetchError.UNWANTED_TYPE, is_cut=True)

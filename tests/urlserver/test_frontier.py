@@ -239,6 +239,17 @@ def test_done_without_a_result_is_a_loss():
     assert web.requests.lose == [(1, 1)]
 
 
+def test_a_loss_is_not_held_against_the_host_and_lets_nothing_out_early():
+    web = Driven()
+    web.host("a.com", pages=2)
+    (fetch,) = web.after(1)
+    web.done(fetch, is_stored=False)
+    assert (web.requests.take().defer, web.frontier.reject_list()) == ({}, set())
+    web.frontier.offer([link(1, "https://a.com/0", claim=2)], web.now)
+    assert web.after(0.999) == [], "whichever of its pages is next"
+    assert len(web.after(0.001)) == 1
+
+
 def test_a_result_of_an_older_claim_frees_the_slot_and_changes_nothing_else():
     web = Driven()
     web.host("a.com", pages=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.frontier_driving import FREE, Driven, known, link
 from weft.model.host import slot_of
 from weft.urlserver.mgmt_messages import RobotsAnswer
-from weft.urlserver.origin_robots import MOST_HASTY
+from weft.urlserver.origin_robots import MOST_HASTY, MOST_LOST
 
 RULES = known("User-agent: *\nDisallow: /private")
 
@@ -152,15 +152,53 @@ def test_all_queues_waiting_for_one_host_without_a_queue_is_no_deadlock():
     assert [fetch.url for fetch in web.after(1)] == ["https://a.com/0"]
 
 
-def test_without_any_answer_the_search_ends_as_unreachable():
+def test_a_robots_txt_that_is_lost_is_asked_for_again_under_the_rate_before_any_page():
     web = Driven()
     web.host("a.com", pages=1, robots=None)
     web.after(1)
     fetch = begin(web)
+    for claim in range(1, MOST_LOST):
+        web.done(fetch, is_stored=False, claim=claim)
+        requests = web.requests.take()
+        assert requests.lose == [(fetch.doc_id, claim)], "the next spider must know"
+        assert requests.open_robots == {"https://a.com": "https://a.com/robots.txt"}
+        assert (requests.settle_robots, requests.defer) == ({}, {}), "nothing is known against the host"
+        again = link(fetch.doc_id, "https://a.com/robots.txt", claim=claim + 1)
+        web.learn(robots_opened={"https://a.com": again})
+        assert web.after(0.999) == []
+        (fetch,) = web.after(0.001)
+        assert fetch.url == "https://a.com/robots.txt"
+    web.done(fetch, claim=MOST_LOST)
+    assert web.requests.take().settle_robots == {"https://a.com": RobotsAnswer(200, 0)}
+
+
+def test_a_robots_txt_that_is_always_lost_ends_as_unreachable():
+    web = Driven()
+    web.host("a.com", pages=1, robots=None)
+    web.after(1)
+    fetch = begin(web)
+    for _ in range(MOST_LOST - 1):
+        web.done(fetch, is_stored=False)
+        web.requests.take()
+        web.learn(robots_opened={"https://a.com": link(fetch.doc_id, "https://a.com/robots.txt")})
+        (fetch,) = web.after(1)
     web.done(fetch, is_stored=False)
     requests = web.requests.take()
     assert requests.settle_robots == {"https://a.com": RobotsAnswer(0, 0)}
-    assert requests.lose == [], "nobody counts the losses of a robots.txt"
+    assert requests.open_robots == {}
+
+
+def test_a_redirects_target_that_is_lost_is_asked_for_again():
+    web = Driven()
+    web.host("a.com", pages=1, robots=None)
+    web.after(1)
+    fetch = begin(web)
+    web.done(fetch, status=302, location="/other.txt")
+    web.requests.take()
+    web.learn(robots_opened={"https://a.com": link(900, "https://a.com/other.txt", claim=2)})
+    (hop,) = web.after(1)
+    web.done(hop, is_stored=False, claim=2)
+    assert web.requests.take().open_robots == {"https://a.com": "https://a.com/other.txt"}
 
 
 def test_while_another_url_server_fetches_it_links_are_given_back():

@@ -11,6 +11,7 @@ import msgspec
 
 from weft.answers.disk import look_at_disk
 from weft.answers.nodes import WEB, WHAT, index_node, is_up, living_nodes, warnings
+from weft.answers.repairs import Repairs
 from weft.answers.search_servers import SearchServer, search_servers
 from weft.config import Settings
 from weft.mgmt.api import OperatorCalls
@@ -85,6 +86,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """The index servers that run."""
     warnings: list[str]
     """What somebody should look at, on any machine."""
+    repairs: Repairs | None = None
+    """Of a cluster whose cells have several copies. Only `weft status` asks it."""
 
     @property
     def is_crawling(self) -> bool:

@@ -24,6 +24,7 @@ from weft.model.shown_text import shown_text
 from weft.roles.mgmt_upkeep import WAY_OUT
 
 if TYPE_CHECKING:
+    from weft.answers.repairs import Repairs
     from weft.answers.search_servers import SearchServer
     from weft.answers.status import Status
     from weft.mgmt.api import OperatorCalls
@@ -41,7 +42,9 @@ _FRAME = 4
 @click.pass_obj
 def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> None:
     """Show how the crawl is doing: links, chunks, errors, processes, and how fresh the index is."""
+    from weft.answers.repairs import repairs_of
     from weft.answers.status import status
+    from weft.clock import SystemClock
 
     if tables and queues:
         raise UsageError("give --tables or --queues, not both")
@@ -53,6 +56,7 @@ def run(invocation: Invocation, tables: bool, queues: bool, as_json: bool) -> No
             _show_tables(mgmt, as_json)
             return
         found = status(mgmt, invocation.home.path, invocation.load().settings)
+    found = msgspec.structs.replace(found, repairs=repairs_of(invocation.load().settings, SystemClock().now()))
     if as_json:
         say_json(msgspec.json.encode(found))
         return
@@ -76,7 +80,9 @@ def status_lines(found: Status) -> list[str]:
         lines.append(f"damage   the control plane is damaged ({found.mgmt.damage}); {WAY_OUT}")
     if found.clock_jump is not None:
         lines.append(f"clock    {_clock_sentence(found.clock_jump)}")
-    lines += [f"warning  {sentence}" for sentence in found.warnings]
+    if found.repairs is not None:
+        lines.append(f"repair   {repair_words(found.repairs)}")
+    lines += [f"warning  {sentence}" for sentence in (*found.warnings, *_repair_warning(found))]
     if found.nodes:
         lines += ["", *aligned(*node_table(found.nodes), room=terminal_width())]
     return lines
@@ -105,6 +111,20 @@ def _index_lines(found: Status) -> list[str]:
     if fresh.p50 is not None and fresh.p99 is not None:
         lines.append(f"fresh    {fresh.p50:.1f} s from fetch to answer (p99 {fresh.p99:.1f} s)")
     return lines
+
+
+def repair_words(repairs: Repairs) -> str:
+    """When each table of a cluster was last repaired."""
+    if repairs.problem:
+        return f"not known: {repairs.problem}"
+    told = {table: "never" if at is None else moment(at) for table, at in repairs.tables.items()}
+    if len(set(told.values())) == 1:
+        return f"all tables: {next(iter(told.values()))}"
+    return ", ".join(f"{table} {when}" for table, when in told.items())
+
+
+def _repair_warning(found: Status) -> list[str]:
+    return [found.repairs.warning] if found.repairs is not None and found.repairs.warning else []
 
 
 def search_words(server: SearchServer) -> str:

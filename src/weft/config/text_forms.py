@@ -13,7 +13,7 @@ _HOST = r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])"
 _HOST_AND_PORT = re.compile(rf"({_HOST})(?::([0-9]{{1,5}}))?")
 _CASSANDRA_URL = re.compile(
     rf"cassandra://(?:[^@/\s]+@)?{_HOST}(?::[0-9]{{1,5}})?(?:,{_HOST}(?::[0-9]{{1,5}})?)*/[a-z][a-z0-9_]{{0,47}}"
-    r"(?:\?datacenter=[\w.-]{1,64})?",
+    r"(?:\?(?:datacenter=[\w.-]{1,64}|tls=[^\s&?#]+)(?:&(?:datacenter=[\w.-]{1,64}|tls=[^\s&?#]+))?)?",
     re.ASCII,
 )
 # Strict about `/`, `@` and `%`: the database driver repeats what it cannot read, and that may be half a password.

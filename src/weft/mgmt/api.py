@@ -306,8 +306,8 @@ class OwnerCalls(Protocol):
     def register_batch(self, epoch: int, before: int, seq: int, batch: bytes, bucket: int = 0) -> None:
         """Keep `batch` as the owner's last one, in place of the one with seq `before`.
 
-        The same call again is harmless. Raises OwnerReplaced if the epoch is not the owner's any more, and WritingHeld
-        while somebody holds writing; then nothing is kept.
+        The same call again is harmless. Raises OwnerReplaced if the epoch is not the owner's any more or another batch
+        is the last one, and WritingHeld while somebody holds writing; then nothing is kept.
         """
 
 

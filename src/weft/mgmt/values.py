@@ -183,6 +183,8 @@ class Details(msgspec.Struct, frozen=True):
     """What is set for the link's site."""
     address: str = ""
     """Where the DNS found its host, if the site has credentials: they go nowhere else."""
+    losses: int = 0
+    """How many fetches before this one ended without a result."""
 
 
 class WarcPosition(msgspec.Struct, frozen=True):

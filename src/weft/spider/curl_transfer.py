@@ -93,7 +93,7 @@ class CurlTransfer:
         self._set_up()
 
     def begin(self, request: Request, fetch_id: FetchId, *, must_connect: bool = False) -> None:
-        """Over a kept connection if there is one, unless it `must_connect`."""
+        """Over a kept connection if there is one, unless it or the request `must_connect`."""
         self.request, self.fetch_id = request, fetch_id
         self._head: list[bytes] = []
         self._head_size = 0
@@ -104,7 +104,7 @@ class CurlTransfer:
         self.is_connected, self.last_activity = False, monotonic()
         set_option = self.curl.setopt
         set_option(pycurl.URL, request.url)
-        set_option(pycurl.FRESH_CONNECT, must_connect)
+        set_option(pycurl.FRESH_CONNECT, must_connect or request.must_connect)
         set_option(pycurl.HTTPHEADER, list(request.lines))
         set_option(pycurl.MAXFILESIZE_LARGE, 0 if request.cuts else request.most)
         if request.access.proxy:
@@ -202,6 +202,8 @@ class CurlTransfer:
 
     def _open_socket(self, _purpose: int, address: SocketAddress) -> OpenedSocket | int:
         """The last moment before a connection: the address itself is judged, whatever name led to it."""
+        if self._is_repeated():
+            return int(pycurl.SOCKET_BAD)
         if self._is_refused(address.addr[0]):
             self._refusal = FetchError.PRIVATE_ADDRESS
             return int(pycurl.SOCKET_BAD)
@@ -216,11 +218,21 @@ class CurlTransfer:
         access = self.request.access
         return not access.proxy and bool(self._options.addresses.is_refused(ip, is_local=access.is_local))
 
+    def _is_repeated(self) -> bool:
+        """Whether libcurl is about to send the request again, which it does at once if a kept connection breaks.
+
+        No option forbids it. The server may have read the first one, so only the URL server knows when to ask again.
+        """
+        if self._was_sent:
+            self._refusal = FetchError.LOST
+        return self._was_sent
+
     def _check_connection(self, ip: str, local_ip: str, _port: int, local_port: int) -> int:
         """Called before the request is sent, over a kept connection too."""
-        # What is unread would be taken for the response. And libcurl sends a request again, at once, over each kept
-        # connection that breaks: once, over a new connection, is enough.
-        if not self._is_new and (self._was_sent or self._kept.has_unread((local_ip, local_port))):
+        if self._is_repeated():
+            return int(pycurl.PREREQFUNC_ABORT)
+        # What is unread would be taken for the response.
+        if not self._is_new and self._kept.has_unread((local_ip, local_port)):
             self.is_stale = True
             return int(pycurl.PREREQFUNC_ABORT)
         self._was_sent = True

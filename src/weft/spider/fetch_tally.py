@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from weft.mgmt.values import Result
+from weft.model.fetch_error import FetchError
 from weft.roles.histogram import FETCHING, Histogram
 
 _KNOWN: Final = frozenset(status.value for status in HTTPStatus)
@@ -33,6 +34,11 @@ class FetchTally:
         if result.error:
             self.errors[result.error] += 1
         self.seconds.add(max(0, result.ended - result.started) / 1000)
+
+    def lose(self) -> None:
+        """A fetch ended without a result."""
+        self.fetches += 1
+        self.errors[str(FetchError.LOST)] += 1
 
     def facts(self) -> dict[str, Any]:
         return {

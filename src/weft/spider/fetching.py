@@ -49,6 +49,8 @@ class Request:
     """A longer body is no error: its beginning is what is wanted."""
     types: tuple[str, ...] | None = None
     """Content types of which the body is taken; None: all."""
+    must_connect: bool = False
+    """Over a new connection, even if one is kept."""
 
     def is_unwanted(self, head: bytes) -> bool:
         """Whether this is the head of a success whose body is not to be read."""
@@ -76,7 +78,7 @@ class Response:
     error: FetchError | None
     """None: a response. TOO_LARGE: its beginning. UNWANTED_TYPE: its head. Everything else: no response.
 
-    After NO_SOCKET it is tried again.
+    NO_SOCKET: nobody was asked. LOST: a kept connection broke, and nobody knows whether the server saw the request.
     """
     is_cut: bool = False
     """The body is longer than what was taken."""
@@ -98,7 +100,10 @@ OnEnd = Callable[[Response], None]
 
 
 class Fetcher(Protocol):
-    """Runs any number of fetches in one event loop. It connects to the address in the request, and follows nothing."""
+    """Runs any number of fetches in one event loop. It connects to the address in the request, and follows nothing.
+
+    A request is sent once at most, whatever becomes of its connection.
+    """
 
     def __len__(self) -> int:
         """Fetches that were started and have not ended."""

@@ -50,7 +50,11 @@ class RequestBuilder:
         # One byte more than counts, so that a line which the limit cuts is known to be cut.
         most = self.robots_bytes + 1 if is_robots else min(self.max_body, details.site.max_bytes or self.max_body)
         types = None if is_robots else details.site.types
-        return Request(details.url, ip, lines, len(public), access, most, cuts=is_robots, types=types)
+        # A kept connection may have broken, and another one may break too: a new one tells whose fault it is.
+        is_second = details.losses > 0
+        return Request(
+            details.url, ip, lines, len(public), access, most, cuts=is_robots, types=types, must_connect=is_second
+        )
 
 
 def _conditions(details: Details) -> Sequence[str]:

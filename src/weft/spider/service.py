@@ -203,6 +203,11 @@ class Spider:
         if response.error is FetchError.NO_SOCKET:
             self._try_again(order)
             return
+        if response.error is FetchError.LOST:
+            # Without a result the link is the URL server's again, which knows when its host may be asked.
+            self._tally.lose()
+            self.desk.answer([order])
+            return
         read = partial(self._read, details, request, response, started, self._clock.now())
         if len(response.body) <= LARGE:
             self._record(order, read())

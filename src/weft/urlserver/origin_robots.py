@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 MOST_REDIRECTS = 5
 MOST_HASTY = 3
 """So often a robots.txt is fetched whose server asks us to slow down; all pages of the host wait for it."""
+MOST_LOST = 3
+"""So often a robots.txt is fetched that comes back without a result."""
 MOST_COSTLY = 8
 """Decisions that a robots.txt may make too costly before nothing more is asked of it."""
 TOO_SLOW = "Crawl-delay is longer than crawl_delay_max"
@@ -69,6 +71,8 @@ class _Search:
     """How many searches before this one came to nothing."""
     hasty: int = 0
     """How often its server asked us to slow down."""
+    lost: int = 0
+    """How often there was no result."""
 
 
 class Origins:
@@ -157,6 +161,15 @@ class Origins:
             self._requests.open_robots[origin] = url
         else:
             self._requests.settle_robots[origin] = _answer(outcome, search.failures, error)
+
+    def lost(self, doc_id: DocId, url: str) -> None:
+        """A fetch ended without a result, which says nothing about its server: it is asked again, under the rate."""
+        search = self._searches.get(self._origin_of.get(doc_id, ""))
+        if search is None or search.lost + 1 == MOST_LOST:
+            self.ended(doc_id, url, None)
+            return
+        search.lost += 1
+        self._requests.open_robots[self._origin_of.pop(doc_id)] = url
 
     def given_back(self, doc_id: DocId, host: Host, url: str) -> None:
         """The link is not ours to fetch any more: that says nothing about its robots.txt, which others fetch.

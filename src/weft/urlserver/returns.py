@@ -60,13 +60,20 @@ class Returns:
         self._free(sent, ended)
         if result is not None and result.claim == sent.claim:
             self._judge_host(sent, result, ended)
-        if is_robots(sent.link) and result is not None and result.claim != sent.claim:
-            self._registry.origins.given_back(sent.doc_id, sent.host, url_of(sent.link, sent.host.name))
-        elif is_robots(sent.link):
-            self._registry.origins.ended(sent.doc_id, url_of(sent.link, sent.host.name), result)
-        elif result is None:
+        if result is None:
             self._registry.requests.lose.append((sent.doc_id, sent.claim))
+        if is_robots(sent.link):
+            self._settle_robots(sent, result)
         self._proceed(sent, now)
+
+    def _settle_robots(self, sent: SentUrl, result: Outcome | None) -> None:
+        origins, url = self._registry.origins, url_of(sent.link, sent.host.name)
+        if result is None:
+            origins.lost(sent.doc_id, url)
+        elif result.claim != sent.claim:
+            origins.given_back(sent.doc_id, sent.host, url)
+        else:
+            origins.ended(sent.doc_id, url, result)
 
     def _send_again(self, sent: SentUrl, reason: ReturnReason, now: int) -> None:
         self._free(sent, now)

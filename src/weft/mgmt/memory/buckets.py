@@ -26,7 +26,8 @@ class MemoryBuckets(MemoryCalls):
 
     def register_batch(self, epoch: int, before: int, seq: int, batch: bytes, bucket: int = 0) -> None:
         known = self._state.buckets.get(bucket)
-        if known is None or known.epoch != epoch or known.seq not in (before, seq):
+        is_repeated = known is not None and (known.seq, known.batch) == (seq, batch)
+        if known is None or known.epoch != epoch or not (known.seq == before or is_repeated):
             raise OwnerReplaced(epoch)
         for holder in self.writing_holders():
             raise WritingHeld(holder)

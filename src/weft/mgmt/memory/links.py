@@ -50,6 +50,7 @@ class MemoryLinks(MemoryCalls):
                 original=link.original,
                 site=(site := settings_for(link.web_host, sites)),
                 address=self._located(link.web_host) if site.has_credentials else "",
+                losses=link.losses,
             )
             for link in links
             if link.state is LinkState.CRAWLING

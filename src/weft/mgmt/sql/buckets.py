@@ -22,10 +22,10 @@ _TAKE: Final = """
 UPDATE bucket SET epoch = epoch + 1, node = :node, node_epoch = :node_epoch WHERE number = :bucket
 """
 _BUCKET: Final = "SELECT epoch, seq, batch FROM bucket WHERE number = :bucket"
-# The seq itself too: the same call again, after a COMMIT that was not answered, finds its own work.
+# Its own work too: that is what the same call finds after a COMMIT that was not answered.
 _REGISTER: Final = """
 UPDATE bucket SET seq = :seq, batch = :batch
-WHERE number = :bucket AND epoch = :epoch AND (seq = :before OR seq = :seq)
+WHERE number = :bucket AND epoch = :epoch AND (seq = :before OR (seq = :seq AND batch = :batch))
 """
 _HELD: Final = "SELECT holder FROM writing_hold WHERE held_until > :now ORDER BY id"
 _HOLD: Final = """

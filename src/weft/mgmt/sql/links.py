@@ -70,7 +70,7 @@ FROM link WHERE kind = 'page' AND uri {{among uris}}
 """  # noqa: S608
 
 _TO_FETCH: Final = """
-SELECT "index", kind, link, claim, known_etag, known_modified, known_original, web_host, state
+SELECT "index", kind, link, claim, known_etag, known_modified, known_original, web_host, state, losses
 FROM link WHERE "index" {in ids}
 """
 
@@ -170,6 +170,7 @@ def details(tx: Transaction, doc_ids: Sequence[DocId]) -> dict[DocId, Details]:
             original=Original.decode(row.original),
             site=settings[row.web_host],
             address=located[row.web_host].ip if row.web_host in located else "",
+            losses=row.losses,
         )
         for row in crawling
     }
@@ -185,6 +186,7 @@ class _ToFetch(NamedTuple):
     original: str
     web_host: str
     state: str
+    losses: int
 
 
 def release_held(

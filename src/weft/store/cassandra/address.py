@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -11,7 +12,8 @@ from weft.errors import UsageError
 if TYPE_CHECKING:
     from cassandra.auth import AuthProvider
 
-_FORM: Final = "cassandra://HOST[,HOST…][:PORT]/KEYSPACE[?datacenter=NAME]"
+_FORM: Final = "cassandra://[USER:PASSWORD@]HOST[,HOST…][:PORT]/KEYSPACE[?datacenter=NAME][&tls=FILE]"
+_OPTIONS: Final = {"datacenter", "tls"}
 PORT: Final = 9042
 
 
@@ -23,6 +25,8 @@ class ClusterAddress:
     datacenter: str = ""
     user: str = ""
     password: str = ""
+    tls: str = ""
+    """A file with the CA whose certificates the nodes have; empty: nothing is encrypted."""
 
     def __str__(self) -> str:
         """Without the password."""
@@ -32,6 +36,18 @@ class ClusterAddress:
         from cassandra.auth import PlainTextAuthProvider
 
         return PlainTextAuthProvider(self.user, self.password) if self.user else None
+
+    def encryption(self) -> ssl.SSLContext | None:
+        """Raises UsageError if the file cannot be read."""
+        if not self.tls:
+            return None
+        try:
+            # A node must have a certificate of this CA that names the address it is dialled by.
+            return ssl.create_default_context(cafile=self.tls)
+        except (OSError, ssl.SSLError) as error:
+            raise UsageError(
+                f"store.url: tls: {self.tls} cannot be read ({error.strerror}); expected a CA's certificate in PEM form"
+            ) from error
 
 
 def parse_address(url: str) -> ClusterAddress:
@@ -45,10 +61,11 @@ def parse_address(url: str) -> ClusterAddress:
     if not keyspace.isidentifier() or len(keyspace) > 48 or keyspace != keyspace.lower():
         raise _refused(url, "the keyspace must be a name of small letters, digits and _, of at most 48 characters")
     options = dict(parse_qsl(parts.query))
-    if unknown := options.keys() - {"datacenter"}:
+    if unknown := options.keys() - _OPTIONS:
         raise _refused(url, f"{min(unknown)} is no option")
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    return ClusterAddress(hosts, port, keyspace, options.get("datacenter", ""), user, password)
+    datacenter, tls = options.get("datacenter", ""), options.get("tls", "")
+    return ClusterAddress(hosts, port, keyspace, datacenter, user, password, tls)
 
 
 def _hosts(url: str, where: str) -> tuple[tuple[str, ...], int]:

@@ -32,15 +32,20 @@ from cassandra.cluster import (
 )
 from cassandra.connection import ConnectionException
 from cassandra.policies import DCAwareRoundRobinPolicy, FallthroughRetryPolicy, TokenAwarePolicy
-from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStatement, tuple_factory
+from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStatement, SimpleStatement, tuple_factory
 
 from weft.errors import StoreError
 from weft.store.cassandra.address import ClusterAddress
-from weft.store.cassandra.statements import Statement
+from weft.store.cassandra.statements import Statement, text_of
 
 log = logging.getLogger(__name__)
-# Commands tell what is wrong in one sentence; the driver's own lines are for the logs of roles.
-logging.getLogger("cassandra").addHandler(logging.NullHandler())
+# Commands tell what is wrong in one sentence; the driver's own lines are for the logs of roles, and only those that
+# tell of something wrong.
+_driver_log = logging.getLogger("cassandra")
+_driver_log.addHandler(logging.NullHandler())
+_driver_log.setLevel(logging.WARNING)
+# What a cluster warns of (a large batch, say) comes with every answer, and is in its own log.
+logging.getLogger("cassandra.protocol").setLevel(logging.ERROR)
 
 _PASSING: Final = (
     *(OperationTimedOut, ReadTimeout, WriteTimeout, ReadFailure, WriteFailure, Unavailable, NoHostAvailable),
@@ -96,9 +101,10 @@ class ClusterSession:
         """The rows of one request page by page; the first page is asked for at once."""
         return _Pages(self, self._bound(request))
 
-    def run(self, text: str) -> list[Row]:
-        """A statement of the schema."""
-        return list(self._again(lambda: self._session.execute(text)))
+    def run(self, text: str, *, from_one_node: bool = False) -> list[Row]:
+        """A statement of the schema, or of the cluster's own tables."""
+        level = ConsistencyLevel.LOCAL_ONE if from_one_node else ConsistencyLevel.LOCAL_QUORUM
+        return list(self._again(lambda: self._session.execute(SimpleStatement(text, consistency_level=level))))
 
     @property
     def datacenter(self) -> str:
@@ -110,10 +116,6 @@ class ClusterSession:
     def nodes(self) -> int:
         """How many nodes that data centre has, up or down."""
         return sum(host.datacenter == self.datacenter for host in self._cluster.metadata.all_hosts())
-
-    def use(self, keyspace: str) -> None:
-        """From now on, statements mean this keyspace."""
-        self._session.set_keyspace(keyspace)
 
     def close(self) -> None:
         self.give_up.set()
@@ -138,7 +140,8 @@ class ClusterSession:
     def _prepare(self, statement: Statement) -> PreparedStatement:
         prepared = self._prepared.get(statement)
         if prepared is None:
-            prepared = self._again(lambda: self._session.prepare(statement.value))
+            text = text_of(statement, self.address.keyspace)
+            prepared = self._again(lambda: self._session.prepare(text))
             prepared.is_idempotent = True
             self._prepared[statement] = prepared
         return prepared
@@ -290,6 +293,7 @@ def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:
         port=address.port,
         execution_profiles={EXEC_PROFILE_DEFAULT: profile},
         auth_provider=address.login(),
+        ssl_context=address.encryption(),
         connect_timeout=timeout,
         idle_heartbeat_interval=10,
         protocol_version=5,

@@ -59,7 +59,6 @@ def _connected(address: ClusterAddress, patience: float | None) -> tuple[Cluster
     try:
         keyspace = read_keyspace(session)
         _check_datacenter(session, keyspace)
-        session.use(address.keyspace)
     except BaseException:
         session.close()
         raise

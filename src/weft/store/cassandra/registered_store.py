@@ -8,7 +8,7 @@ only repeat what is registered: writing the same cells under the same seq change
 from __future__ import annotations
 
 from weft import failpoints
-from weft.errors import BatchRefused, StoreForeign
+from weft.errors import BatchRefused, StoreError, StoreForeign
 from weft.store.api import Batch, Capability
 from weft.store.cassandra.registry import Registry, Taken, decode_batch, encode_batch
 from weft.store.cassandra.store import CassandraStore
@@ -16,6 +16,7 @@ from weft.store.cassandra.store import CassandraStore
 
 class RegisteredStore(CassandraStore):
     capabilities = Capability(0)
+    _failure: StoreError | None = None
 
     def own(self, registry: Registry) -> RegisteredStore:
         """Take the index over. Afterwards all that was ever begun is in."""
@@ -24,7 +25,7 @@ class RegisteredStore(CassandraStore):
         self._refuse_lost_batches(taken)
         self._epoch = taken.epoch
         self._write_again(taken)
-        self._highest = taken.seq
+        self._highest, self._failure = taken.seq, None
         return self
 
     def _refuse_lost_batches(self, last: Taken) -> None:
@@ -47,7 +48,8 @@ class RegisteredStore(CassandraStore):
     def _write_again(self, last: Taken) -> None:
         """The same cells under the same seq change nothing where they are in already."""
         if last.seq:
-            super().write(decode_batch(last.batch, self._session.address), last.seq)
+            batch = decode_batch(last.batch, self._session.address)
+            self._apply(self._groups(batch, last.seq), last.seq)
 
     def give_up(self) -> None:
         """Let a write that waits for the cluster end with a StoreError: the next owner writes what was registered."""
@@ -59,12 +61,21 @@ class RegisteredStore(CassandraStore):
         return self._session.waits_for
 
     def write(self, batch: Batch, seq: int) -> None:
-        self._check(batch, seq)
+        """After any StoreError but BatchRefused the batch may be in, in part or not at all: own it again, or end."""
+        if self._failure is not None:
+            raise StoreError(
+                self._session.name, f"it must be taken over again after a failure: {self._failure.problem}"
+            )
         before = self.last_seq
         if seq <= before:
             raise BatchRefused(self._session.name, f"seq {seq} is not above {before}, the last one written here")
-        failpoints.point("store.register.before")
-        self._registry.register(self._epoch, before, seq, encode_batch(batch))
-        failpoints.point("store.register.after")
-        super().write(batch, seq)
-        failpoints.point("store.acknowledged")
+        groups = self._groups(batch, seq)
+        try:
+            failpoints.point("store.register.before")
+            self._registry.register(self._epoch, before, seq, encode_batch(batch))
+            failpoints.point("store.register.after")
+            self._apply(groups, seq)
+            failpoints.point("store.acknowledged")
+        except StoreError as error:
+            self._failure = error
+            raise

@@ -53,7 +53,8 @@ class Keyspace(NamedTuple):
 def schema_text(keyspace: str, replication: int, datacenter: str = "", *, purge_repaired: bool = True) -> list[str]:
     """The statements that make a keyspace, in order."""
     where = f"'class': 'NetworkTopologyStrategy', '{datacenter or 'replication_factor'}': {replication}"
-    options = _OPTIONS % ("true" if purge_repaired else "false")
+    # Where each cell has one copy nothing is ever repaired, and tombstones would stay for good.
+    options = _OPTIONS % ("true" if purge_repaired and replication > 1 else "false")
     made = [f"CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {{{where}}} AND durable_writes = true"]
     for name, columns in TABLES.items():
         joint = "AND" if " WITH " in columns else "WITH"

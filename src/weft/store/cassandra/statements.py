@@ -9,6 +9,7 @@ that a delete of the row takes all of it.
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import Final
 
@@ -20,6 +21,7 @@ _RANKED: Final = "SELECT band, name, count, value, WRITETIME(count) FROM ranking
 _RANKING: Final = "WHERE list = ? AND base = ? AND shard = ?"
 _BACKWARDS: Final = "ORDER BY row DESC, column DESC"
 _RANKS_BACKWARDS: Final = "ORDER BY band ASC, name DESC"
+_TABLE: Final = re.compile(r"\b(UPDATE|FROM) (\w+)")
 
 
 class Statement(Enum):
@@ -63,3 +65,8 @@ class Statement(Enum):
 
 
 WRITES: Final = tuple(each for each in Statement if not each.value.startswith("SELECT"))
+
+
+def text_of(statement: Statement, keyspace: str) -> str:
+    """With the keyspace before its table: the cluster warns of statements that leave it to the connection."""
+    return _TABLE.sub(rf"\1 {keyspace}.\2", statement.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn, Self
 
@@ -34,17 +34,21 @@ class CassandraStore(CassandraView):
         return self._highest
 
     def write(self, batch: Batch, seq: int) -> None:
-        self._check(batch, seq)
-        self._session.write(_passing(write_groups(batch.cells, seq, self._placement, self._lifetimes)))
-        # Alone and last: who sees it may rely on all the rest.
-        self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetimes))
-        self._highest = max(self._highest, seq)
+        self._apply(self._groups(batch, seq), seq)
 
-    def _check(self, batch: Batch, seq: int) -> None:
+    def _groups(self, batch: Batch, seq: int) -> list[list[Request]]:
+        """What writes the batch. Raises BatchRefused before anything has happened."""
         if seq < 1:
             raise BatchRefused(self._session.name, f"seq {seq} is not a sequence number; they count from 1")
         if batch.row_ranges:
             raise BatchRefused(self._session.name, "row ranges cannot be deleted in a cluster")
+        return list(write_groups(batch.cells, seq, self._placement, self._lifetimes))
+
+    def _apply(self, groups: Iterable[list[Request]], seq: int) -> None:
+        self._session.write(_passing(groups))
+        # Alone and last: who sees it may rely on all the rest.
+        self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetimes))
+        self._highest = max(self._highest, seq)
 
     def refresh(self) -> None:
         """Nothing to do: this view is always current."""
@@ -65,7 +69,7 @@ class CassandraStore(CassandraView):
         return self
 
 
-def _passing(groups: Iterator[list[Request]]) -> Iterator[list[Request]]:
+def _passing(groups: Iterable[list[Request]]) -> Iterator[list[Request]]:
     for group in groups:
         failpoints.point("store.apply")
         yield group

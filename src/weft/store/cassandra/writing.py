@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from weft.errors import BatchRefused
 from weft.store.api import Column
 from weft.store.cassandra.bands import rank_changes
 from weft.store.cassandra.cluster_session import Request
@@ -14,10 +15,12 @@ from weft.store.cassandra.placement import Placement, Ranked, keeps_with_time
 from weft.store.cassandra.statements import Statement
 from weft.store.cassandra.view import column_name, is_near, stored_in
 from weft.store.encoding import split_key
-from weft.store.tables import Table
+from weft.store.tables import Table, readable
 
 GROUP_BYTES: Final = 40 << 10
 """The cluster refuses a batch of 50 KiB."""
+LARGEST: Final = 7 << 20
+"""Bytes of one cell. What is registered must be writable, and a node with a small heap takes no message of 8 MiB."""
 _OVERHEAD: Final = 60
 """Bytes of a request beyond its row, column and value."""
 
@@ -76,6 +79,7 @@ def _cell(
     row, name = table.byte + column.row, column_name(column.family, column.qualifier)
     stored = None if value is None else packed(value)
     size = len(row) + len(name) + len(stored or b"") + _OVERHEAD
+    _refuse_large(size, table, column.row)
     if is_near(table, column.row):
         request = (
             Request(Statement.DELETE_NEAR, (seq, row, name))
@@ -93,6 +97,14 @@ def _cell(
     values = (seq, *place, row, name) if stored is None else (seq, life, stored, *place, row, name)
     statement = Statement.DELETE_HISTORY if stored is None else Statement.PUT_HISTORY
     return _Sized(("history", *place), Request(statement, values), size)
+
+
+def _refuse_large(size: int, table: Table, row: bytes) -> None:
+    if size > LARGEST:
+        raise BatchRefused(
+            "of the cluster",
+            f"a cell of {table.label} {readable(row)[:100]} has {size:,} bytes; expected at most {LARGEST:,}",
+        )
 
 
 def _split(group: list[_Sized]) -> Iterator[list[Request]]:
