@@ -12,7 +12,7 @@ import pytest
 
 from support.cluster_crawl import CRAWLERS, FEW_AT_A_TIME, check_cluster, crawling_cluster, last_seq, new_keyspace
 from support.index_kills import STEPS, DoomedIndex, deaths
-from support.link_graphs import hollins, write_pages
+from support.link_graphs import Graph, hollins, random_graph, write_pages
 from support.machines import settings_file
 from support.mgmt_engines import Server
 from support.weft_command import weft
@@ -58,8 +58,8 @@ def test_three_hundred_kills_of_the_index_process_leave_no_wrong_cell(
     survive_kills(tmp_path, own_postgres, module_nodes, seed)
 
 
-def survive_import(place: Path, server: Server, nodes: Cluster, pages: int | None, steps: Sequence[str]) -> None:
-    write_pages(place / "pages.jsonl", hollins(), pages)
+def survive_import(place: Path, server: Server, nodes: Cluster, graph: Graph, steps: Sequence[str]) -> None:
+    write_pages(place / "pages.jsonl", graph)
     command = ("import", "pages.jsonl", "--incremental", "--set", "index.round_pages=25")
     assert weft(*command, "--home", "embedded", cwd=place).returncode == 0
     schema = server.make_schema()
@@ -82,11 +82,11 @@ def survive_import(place: Path, server: Server, nodes: Cluster, pages: int | Non
 def test_an_import_that_is_killed_at_every_step_is_finished_by_the_next_one(
     tmp_path: Path, own_postgres: Server, module_nodes: Cluster
 ) -> None:
-    survive_import(tmp_path, own_postgres, module_nodes, 400, IMPORT_STEPS)
+    survive_import(tmp_path, own_postgres, module_nodes, random_graph(400), IMPORT_STEPS)
 
 
 @pytest.mark.long
 def test_a_published_graph_whose_import_is_often_killed_is_exact(
     tmp_path: Path, own_postgres: Server, module_nodes: Cluster
 ) -> None:
-    survive_import(tmp_path, own_postgres, module_nodes, None, IMPORT_STEPS * 3)
+    survive_import(tmp_path, own_postgres, module_nodes, hollins(), IMPORT_STEPS * 3)

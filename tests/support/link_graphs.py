@@ -1,11 +1,11 @@
-"""Published link graphs, as pages to import."""
+"""Link graphs, published and made up, as pages to import."""
 
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections import defaultdict
-from itertools import islice
 from pathlib import Path
 
 from support.suites import suite_file
@@ -35,10 +35,18 @@ def polblogs() -> Graph:
     return labels, links
 
 
-def write_pages(file: Path, graph: Graph, most: int | None = None) -> None:
-    """The first `most` pages, a line each."""
+def random_graph(pages: int, seed: int = 1) -> Graph:
+    """Ten links on every page, some pages more popular than others."""
+    dice = random.Random(seed)
+    urls = [f"https://site{number % 17}.com/{number}" for number in range(pages)]
+    links = {url: [urls[int(pages * dice.random() ** 2)] for _ in range(10)] for url in urls}
+    return {url: url for url in urls}, links
+
+
+def write_pages(file: Path, graph: Graph) -> None:
+    """A line for each page."""
     labels, links = graph
     with file.open("w") as lines:
-        for url in islice(labels, most):
+        for url in labels:
             found = [{"url": target} for target in links.get(url, [])]
             lines.write(json.dumps({"url": url, "links": found}) + "\n")
