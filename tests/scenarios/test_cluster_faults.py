@@ -14,7 +14,6 @@ import pytest
 from support.breaking_proxy import BreakingProxy
 from support.cluster_crawl import (
     CRAWLERS,
-    FEW_AT_A_TIME,
     ROLES,
     check_cluster,
     crawling_cluster,
@@ -32,7 +31,7 @@ LEASE = 6.0
 def test_who_stands_by_takes_over_and_an_owner_that_stood_still_changes_nothing(
     tmp_path: Path, own_postgres: Server, module_nodes: Cluster
 ) -> None:
-    changes = {"mgmt__lease": LEASE, "mgmt__heartbeat": 1.0, **FEW_AT_A_TIME}
+    changes: dict[str, object] = {"mgmt__lease": LEASE, "mgmt__heartbeat": 1.0}
     with crawling_cluster(tmp_path, own_postgres, module_nodes.hosts, **changes) as machines:
         machines.start("indexserver1", *CRAWLERS)
         # In the middle of a batch that is registered.
@@ -71,7 +70,7 @@ def test_who_stands_by_takes_over_and_an_owner_that_stood_still_changes_nothing(
 
 def break_postgres(place: Path, server: Server, nodes: Cluster, short_path: Path, restarts: int, cuts: int) -> None:
     dice = random.Random(cuts)
-    with crawling_cluster(place, server, nodes.hosts, **FEW_AT_A_TIME) as machines:
+    with crawling_cluster(place, server, nodes.hosts) as machines:
         proxy = BreakingProxy(machines.url, short_path)
         machines.start("indexserver1", *CRAWLERS)
         machines.start("index1", WEFT_MGMT_URL=proxy.url)
@@ -109,7 +108,7 @@ def test_many_restarts_of_postgresql_and_commits_without_an_answer_do_no_harm(
 def test_checks_and_exports_during_a_crawl_hold_writing_and_find_nothing_wrong(
     tmp_path: Path, own_postgres: Server, module_nodes: Cluster
 ) -> None:
-    with crawling_cluster(tmp_path, own_postgres, module_nodes.hosts, **FEW_AT_A_TIME) as machines:
+    with crawling_cluster(tmp_path, own_postgres, module_nodes.hosts) as machines:
         machines.start(*ROLES)
         for command in (["verify"], ["digest"], ["export", "links", "--output", "links.jsonl"]):
             wait_for_batches(machines, 2)
@@ -125,7 +124,7 @@ def test_checks_and_exports_during_a_crawl_hold_writing_and_find_nothing_wrong(
 def test_a_hold_whose_holder_was_killed_ends_by_itself(
     tmp_path: Path, own_postgres: Server, module_nodes: Cluster
 ) -> None:
-    with crawling_cluster(tmp_path, own_postgres, module_nodes.hosts, **FEW_AT_A_TIME) as machines:
+    with crawling_cluster(tmp_path, own_postgres, module_nodes.hosts) as machines:
         machines.start(*ROLES)
         for command in (["verify"], ["digest"], ["export", "links", "--output", "links.jsonl"]):
             wait_for_batches(machines, 2)
@@ -152,7 +151,7 @@ def test_a_lost_node_is_noticed_by_nobody_and_without_a_quorum_everything_waits(
 ) -> None:
     second, third = module_nodes.node(2), module_nodes.node(3)
     # Not over before the last fault, however fast the machine is.
-    slow = {**FEW_AT_A_TIME, "urlserver__req_host_per_sec": 0.4}
+    slow: dict[str, object] = {"urlserver__req_host_per_sec": 0.4}
     with crawling_cluster(tmp_path, own_postgres, module_nodes.hosts, **slow) as machines:
         machines.start(*ROLES)
         wait_for_batches(machines, 2)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cluster_crawl import CRAWLERS, FEW_AT_A_TIME, check_cluster, crawling_cluster, last_seq, new_keyspace
+from support.cluster_crawl import CRAWLERS, check_cluster, crawling_cluster, last_seq, new_keyspace
 from support.index_kills import STEPS, DoomedIndex, deaths
 from support.link_graphs import Graph, hollins, random_graph, write_pages
 from support.machines import settings_file
@@ -19,6 +19,8 @@ from support.weft_command import weft
 from tools.cassandra.cluster import Cluster
 
 KILLS = 30
+# Each index process finds something to do, and leaves something for the next one.
+ONE_AT_A_TIME: dict[str, object] = {"dispatcher__outstanding": 2, "dispatcher__segment_size": 1}
 IMPORT_STEPS = [
     "import.round.before:2",
     "import.round.after:2",
@@ -33,7 +35,7 @@ IMPORT_STEPS = [
 
 def survive_kills(place: Path, server: Server, nodes: Cluster, seed: int) -> None:
     dice = random.Random(seed)
-    with crawling_cluster(place, server, nodes.hosts, **FEW_AT_A_TIME) as machines:
+    with crawling_cluster(place, server, nodes.hosts, **ONE_AT_A_TIME) as machines:
         machines.start("indexserver1", *CRAWLERS)
         index = DoomedIndex(machines, dice)
         index.die(deaths(dice, KILLS))

@@ -18,20 +18,20 @@ from support.weft_command import weft
 from weft.answers.search_servers import search_servers
 from weft.demo.web.judge.judge import Report
 
-SMALL_WEB = replace(WEB, hosts=8, pages=8, links=(3, 15))
+SMALL_WEB = replace(WEB, hosts=6, pages=6, links=(3, 10))
 CRAWLERS = ("spider1", "urlserver2", "spider2")
 ROLES = ("index1", "indexserver1", *CRAWLERS)
 SMALL_STEPS: dict[str, object] = {
     # Many small rounds instead of a few large ones, so that there is always one to break.
-    "dispatcher__outstanding": 20,
+    "dispatcher__outstanding": 4,
+    "dispatcher__segment_size": 2,
     "mgmt__chunk_linger": 0.1,
-    "indexserver__commit_every": 1.0,
+    "mgmt__lease": 10.0,
+    "mgmt__heartbeat": 1.0,
+    "indexserver__commit_every": 2.0,
     "indexserver__anchors_every": 1.0,
     "indexserver__memory": 16 << 20,
 }
-
-FEW_AT_A_TIME: dict[str, object] = {"dispatcher__outstanding": 4, "dispatcher__segment_size": 2}
-"""Each index process finds something to do, and leaves something for the next one."""
 
 
 @contextmanager
@@ -46,12 +46,12 @@ def crawling_cluster(place: Path, server: Server, hosts: Sequence[str], **change
 
 @contextmanager
 def new_keyspace(place: Path, server: Server, hosts: Sequence[str]) -> Iterator[str]:
-    """Its address, for store.url: every cell is on all three nodes; with two shards there is little to walk."""
+    """Its address, for store.url: every cell is on all three nodes; with one shard there is little to walk."""
     name = f"weft_{uuid.uuid4().hex[:12]}"
     url = f"cassandra://{','.join(hosts)}/{name}"
     settings = [f'store.url="{url}"', f'mgmt.url="{server.url()}"']
     sets = [word for setting in settings for word in ("--set", setting)]
-    done = weft("schema", "cassandra", "--apply", "--replication", "3", "--shards", "2", *sets, cwd=place)
+    done = weft("schema", "cassandra", "--apply", "--replication", "3", "--shards", "1", *sets, cwd=place)
     assert done.returncode == 0, done.stderr
     yield url
     with connected(list(hosts)) as session:

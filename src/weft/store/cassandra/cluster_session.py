@@ -329,14 +329,20 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, NoHostAvailable) and isinstance(error.errors, dict) and error.errors:
         host, why = next(iter(error.errors.items()))
         return f"{host}: {_sentence(why) if isinstance(why, Exception) else why}"
-    if isinstance(error, AuthenticationFailed):
-        return "it refuses this user and password"
-    if isinstance(error, Unavailable):
-        return f"{error.required_replicas} nodes must answer, and {error.alive_replicas or 'none'} can"
-    if isinstance(error, ReadTimeout | WriteTimeout):
-        return f"{error.required_responses} nodes must answer, and {error.received_responses or 'none'} did in time"
-    if isinstance(error, OperationTimedOut):
-        return "no answer in time"
     if isinstance(error, Unauthorized):
         return " ".join(str(error).partition("message=")[2].strip('"').split())
-    return " ".join(str(error).split()) or type(error).__name__
+    return _known_problem(error) or " ".join(str(error).split()) or type(error).__name__
+
+
+def _known_problem(error: Exception) -> str:
+    """What happens often, in plain words; empty: it is something else."""
+    match error:
+        case AuthenticationFailed():
+            return "it refuses this user and password"
+        case Unavailable():
+            return f"{error.required_replicas} nodes must answer, and {error.alive_replicas or 'none'} can"
+        case ReadTimeout() | WriteTimeout():
+            return f"{error.required_responses} nodes must answer, and {error.received_responses or 'none'} did in time"
+        case OperationTimedOut():
+            return "no answer in time"
+    return ""
