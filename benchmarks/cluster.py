@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -147,11 +148,17 @@ def _round_table(size: int, results: dict[str, Result]) -> Iterator[str]:
         ("… reading from Cassandra", lambda r, n: f"{r.sent.reading / r.wall:.0%}"),
         ("bytes on disk per link, all copies", lambda r, n: f"{r.disk / _loaded(r):,.0f}" if r.disk else ""),
     ]
+    sized = sorted({name for result in results.values() for name in result.partitions or {}})
+    sent += [(f"bytes of the largest partition of {table}", partial(_largest, table)) for table in sized]
     for name, show in lines:
         yield f"| {name} | {' | '.join(show(result, sizes.links) for result in results.values())} |"
     for name, show in sent:
         shown_ = [show(r, sizes.links) if r.sent.statements else "" for r in results.values()]
         yield f"| {name} | {' | '.join(shown_)} |"
+
+
+def _largest(table: str, result: Result, _: int) -> str:
+    return f"{(result.partitions or {}).get(table, 0):,}"
 
 
 def _loaded(result: Result) -> int:

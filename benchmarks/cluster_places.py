@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from tools.cassandra.shape import Shape
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _HEAP = 512
+_PARTITION = re.compile(r"Table: (\w+)\n(?:(?!\t\tTable: ).*\n)*?\t\tCompacted partition maximum bytes: (\d+)")
 
 
 @dataclass
@@ -84,6 +86,12 @@ class Place:
             node.nodetool("flush", keyspace)
         places = [node.place / "data" / keyspace for node in self.cluster.nodes]
         return sum(file.stat().st_size for place in places for file in place.rglob("*") if file.is_file())
+
+    def largest_partitions(self, keyspace: str) -> dict[str, int]:
+        """Bytes of the largest partition of each table on the first node, before compression; after `disk`."""
+        assert self.cluster is not None
+        told = self.cluster.node(1).nodetool("tablestats", keyspace)
+        return {name: int(size) for name, size in _PARTITION.findall(told)}
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from cluster_places import Place, used_by
 from linkindex_contestants import load_page
 from weft.config.sections import IndexSettings
+from weft.dispatcher.domain_work import listed_cells
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.pipeline import LinkIndex
 from weft.mgmt.postgres import PostgresMgmt
@@ -21,13 +22,12 @@ from weft.store.cassandra.address import parse_address
 from weft.store.cassandra.cluster_session import ClusterSession, Request, Row
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.schema import make_keyspace
-from weft.store.cassandra.writing import Lifetimes
 from weft.store.rocksdb import RocksStore
 from workload import LINKS_PER_PAGE, Web
 
 WEB = 20_000
 """Pages of the web, of which the first ones are loaded: most targets are new at first, as in a crawl."""
-_LIFETIMES = Lifetimes(changes=30 * 86_400, feed=7 * 86_400)
+_LIFETIME = 30 * 86_400
 
 
 class Sizes(NamedTuple):
@@ -65,6 +65,8 @@ class Result(NamedTuple):
     wal: float
     sent: Sent
     disk: int = 0
+    partitions: dict[str, int] | None = None
+    """The largest one of each table."""
 
     @property
     def cpu(self) -> float:
@@ -145,7 +147,7 @@ def opened(place: Place) -> Iterator[Opened]:
         keyspace, _ = make_keyspace(session, place.replication)
         owner = mgmt.register(NodeType.INDEX_BUILDER, "index@bench")
         registry = CountingRegistry(mgmt, owner)
-        store = RegisteredStore(session, keyspace, _LIFETIMES).own(registry)
+        store = RegisteredStore(session, keyspace, _LIFETIME).own(registry, listed_cells)
         yield Opened(store, session, registry, url)
     finally:
         session.run(f"DROP KEYSPACE IF EXISTS {session.address.keyspace}")
@@ -174,5 +176,8 @@ def play(place: Place, sizes: Sizes, with_disk: bool = False) -> Result:
             linkindex.apply(each)
         wall, client, cassandra, postgresql, wal = used()
         sent = Sent(*(now - then for now, then in zip(index.sent(), before, strict=True)))
-        disk = place.disk(index.session.address.keyspace) if with_disk and index.session else 0
-    return Result(sizes, wall, client, cassandra, postgresql, wal, sent, disk)
+        result = Result(sizes, wall, client, cassandra, postgresql, wal, sent)
+        if with_disk and index.session:
+            keyspace = index.session.address.keyspace
+            result = result._replace(disk=place.disk(keyspace), partitions=place.largest_partitions(keyspace))
+    return result

@@ -23,6 +23,7 @@ class Owner:
 
     def __init__(self, home: Path, settings: dict[str, str]) -> None:
         home.mkdir(mode=0o700, exist_ok=True)
+        (home / "weft.toml").touch()
         self.said = home / f"said-{time.monotonic_ns()}"
         clean = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
         environment = {**clean, **settings, "WEFT_MGMT_MACHINE": home.name}

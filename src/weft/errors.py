@@ -56,6 +56,24 @@ class StoreForeign(StoreError):  # noqa: N818
     """The directory holds something that is not a weft store, or one of another format version."""
 
 
+class StoreUnfinished(StoreError):  # noqa: N818
+    """A copy of another store that is not whole yet."""
+
+    def __init__(self, path: Path | str, source: str) -> None:
+        super().__init__(path, f"this index is being migrated from {source}; finish it with `weft migrate`")
+
+
+class StoreDiffers(StoreError):  # noqa: N818
+    """A copy that does not have the digest of its original."""
+
+    exit_code = 1
+
+    def __init__(self, path: Path | str, wanted: str, found: str) -> None:
+        super().__init__(
+            path, f"the copy has digest {found}, the index {wanted}; `weft migrate --again` empties it and starts over"
+        )
+
+
 class StoreInUse(StoreError):  # noqa: N818
     """Another process is writing to the store, and only one may."""
 

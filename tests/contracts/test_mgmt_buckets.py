@@ -7,7 +7,7 @@ import pytest
 from support.mgmt_engines import Engine
 from weft.errors import IndexOwned, LeaseLost, OwnerReplaced, WritingHeld
 from weft.mgmt.api import Mgmt
-from weft.mgmt.values import NodeState, NodeType, StoreOwner, TakenBucket
+from weft.mgmt.values import AdoptedIndex, NodeState, NodeType, StoreOwner, TakenBucket
 
 
 def take(mgmt: Mgmt, bucket: int = 0, address: str = "index@a") -> TakenBucket:
@@ -133,6 +133,21 @@ def test_a_hold_that_nobody_extends_ends_by_itself(engine: Engine, mgmt: Mgmt) -
 def test_an_index_that_nobody_owns_can_be_held(mgmt: Mgmt) -> None:
     assert mgmt.hold_writing("h", "one", 30) == TakenBucket(0, 0, b"")
     assert take(mgmt) == TakenBucket(1, 0, b"")
+
+
+def test_another_store_takes_the_place_of_the_present_one(mgmt: Mgmt) -> None:
+    epoch = take(mgmt).epoch
+    mgmt.register_batch(epoch, 0, 1, b"one")
+    mgmt.own_store(StoreOwner("old", "here"))
+    adopted = AdoptedIndex(StoreOwner("new", "there"), 40, b"last")
+    for _ in range(2):
+        mgmt.adopt_index(adopted)
+    assert mgmt.index_store() == adopted.store
+    with pytest.raises(OwnerReplaced):
+        mgmt.register_batch(epoch, 1, 2, b"two")
+    taken = take(mgmt, address="index@b")
+    assert (taken.seq, taken.batch) == (40, b"last")
+    mgmt.register_batch(taken.epoch, 40, 41, b"next")
 
 
 def test_batches_of_a_store_that_was_replaced_are_forgotten(mgmt: Mgmt) -> None:

@@ -9,17 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulation.calm_store import calm_registered_store, calm_store
 from support.cassandra_store import new_registered_store, new_store
 from weft.errors import BatchRefused
-from weft.store.api import Batch, Capability, Cell, Column, Store
+from weft.store.api import Batch, Capability, Cell, Column, CopiedCell, CopyStore, Store
 from weft.store.encoding import cell_key
 from weft.store.memory import MemoryStore
 from weft.store.rocksdb import RocksStore
-from weft.store.tables import Table
+from weft.store.tables import Table, ranked
 
 ENGINES: dict[str, Callable[[Path], Store]] = {
     "memory": lambda _: MemoryStore(),
     "rocksdb": RocksStore,
+    "modelled cluster": lambda _: calm_store(),
+    "modelled cluster, registered": lambda _: calm_registered_store(),
 }
 CLUSTER: dict[str, Callable[[tuple[str, ...]], Store]] = {
     "cassandra": new_store,
@@ -198,8 +201,8 @@ def test_a_scan_stays_in_its_row(store: Store, row: bytes) -> None:
 
 
 def test_empty_qualifiers_families_and_values_are_cells_too(store: Store) -> None:
-    put(store, 1, (b"t:row", b"", b"", b""))
-    assert list(store.scan(Q, b"t:row")) == [Cell(b"t:row", b"", b"", 1, b"")]
+    put(store, 1, (b"row", b"", b"", b""))
+    assert list(store.scan(Q, b"row")) == [Cell(b"row", b"", b"", 1, b"")]
 
 
 QUALIFIERS = st.binary(max_size=3)
@@ -320,3 +323,153 @@ def test_encoded_rows_are_the_scanned_cells(store: Store) -> None:
         expected = [(cell_key(Q.byte, *cell[:3]), cell.value) for cell in store.scan_rows(Q, prefix)]
         assert list(store.encoded_rows(Q, prefix)) == expected
     assert len(list(store.encoded_rows(Q))) == 15
+
+
+ROWS_OF_ALL_KINDS = [
+    (Table.CHANGES, b"a:04", b"batch", b"7"),
+    (Table.CHANGES, b"u:com.a/1", b"batch", b"7"),
+    (Table.DOCS, b"x:com.a/1", b"doc", b""),
+    (Table.DOMAINS, b"p:" + ranked(2, b"com.a"), b"", b""),
+    (Table.DOMAINS, b"r:" + ranked(99, b"com.a"), b"", b""),
+    (Table.DOMAINS, b"odd", b"f", b"q"),
+    (Table.FEED, b"f:04", b"round", b"\0" * 8),
+    (Table.FEED, b"f:04", b"all", b""),
+    *((Table.FLUO, b"p:com.a/%d" % number, b"page", b"since") for number in range(3)),
+    (Table.FLUO, b"tm:04", b"", b""),
+    (Table.FLUO, b"um:04:com.a/1", b"", b""),
+    (Table.LINKS, b"l:com.a", b"domain", b"work"),
+    *((Table.LINKS, b"l:com.a", b"link", b"com.a/%d" % number) for number in range(20)),
+    *((Table.LINKS, b"n:%d:xy" % number, b"at", b"com.a") for number in range(3)),
+    (Table.META, b"chunk", b"", b"8"),
+    *((Table.QUERY, b"d:com.a", b"rank", ranked(number, b"com.a/%d" % number)) for number in range(0, 400, 7)),
+    (Table.QUERY, b"d:com.a", b"domain", b"pagecount"),
+    (Table.QUERY, b"d:com.b", b"rank", ranked(3, b"com.b")),
+    *((Table.QUERY, b"p:com.a/1", b"inlinks", b"com.a/%d" % number) for number in range(20)),
+    *((Table.QUERY, b"t:" + ranked(number, b"com.a/%d" % number), b"", b"") for number in range(0, 400, 7)),
+]
+
+
+def write_all_kinds(store: Store) -> None:
+    batch = Batch()
+    for number, cell in enumerate(ROWS_OF_ALL_KINDS):
+        batch.put(*cell, b"%d" % number)
+    for uri in (b"com.a/1", b"com.b"):
+        batch.put(Table.FLUO, b"p:" + uri, b"page", b"cur", uri)
+        batch.put(Table.QUERY, b"p:" + uri, b"page", b"cur", uri)
+    store.write(batch, 1)
+
+
+def walked(store: Store, table: Table, prefix: bytes = b"") -> list[Cell]:
+    return sorted(cell for block in store.walk(table, prefix) for cell in block.cells)
+
+
+def test_a_walk_finds_what_a_scan_of_rows_does_in_any_order(store: Store) -> None:
+    write_all_kinds(store)
+    parts = ((Q, b"p"), (Q, b"d:com.a"), (Q, b"p:com.b"), (Q, b"x"), (Table.LINKS, b"n:2"), (Table.FLUO, b"um:04:"))
+    for table, prefix in (*((table, b"") for table in Table), *parts):
+        assert walked(store, table, prefix) == list(store.scan_rows(table, prefix)), (table, prefix)
+    assert sum(len(walked(store, table)) for table in Table if table is not Table.META) == len(ROWS_OF_ALL_KINDS) + 3
+
+
+def test_a_walk_goes_on_from_any_position(store: Store) -> None:
+    write_all_kinds(store)
+    blocks = list(store.walk(Q))
+    everything = {cell for block in blocks for cell in block.cells}
+    filled = [number for number, block in enumerate(blocks) if block.cells]
+    for number in filled[:: max(1, len(filled) // 4)]:
+        before = {cell for block in blocks[:number] for cell in block.cells}
+        rest = {cell for block in store.walk(Q, start=blocks[number].position) for cell in block.cells}
+        assert before | {*blocks[number].cells} | rest == everything
+        assert before.isdisjoint(rest)
+
+
+def test_cells_are_copied_with_their_own_seqs(store: Store) -> None:
+    assert isinstance(store, CopyStore)
+    cells = {
+        cell_key(table.byte, *column): CopiedCell(number % 7 + 1, b"%d" % number)
+        for number, (table, *column) in enumerate(ROWS_OF_ALL_KINDS)
+    }
+    store.copy_in(cells)
+    store.copy_in(cells)
+    assert store.last_seq == 0
+    found = {
+        cell_key(table.byte, *cell[:3]): CopiedCell(cell.seq, cell.value)
+        for table in Table
+        for cell in store.scan_rows(table)
+    }
+    assert found == cells
+
+
+def test_a_row_that_is_wider_than_any_answer_is_read_whole(store: Store) -> None:
+    batch = Batch()
+    names = [b"%05d" % number for number in range(4_500)]
+    for name in names:
+        batch.put(Table.DOCS, b"x:com.a", b"f", name, name)
+        batch.put(Q, b"t:" + ranked(3, b"com.a/" + name), b"", b"", b"3")
+    store.write(batch, 1)
+    assert [cell.qualifier for cell in store.scan(Table.DOCS, b"x:com.a", b"f")] == names
+    assert [cell.qualifier for cell in store.scan(Table.DOCS, b"x:com.a", b"f", reverse=True)] == names[::-1]
+    assert [cell.qualifier for cell in store.scan_rows(Table.DOCS)] == names
+    assert len(list(store.scan_rows(Q, b"t:"))) == len(names)
+    assert len({cell.row for block in store.walk(Q) for cell in block.cells}) == len(names)
+
+
+COLUMNS = [(Table.LINKS, b"l:", b"domain", b"work"), (Q, b"d:", b"domain", b"pagecount"), (Q, b"p:", b"page", b"score")]
+
+
+@pytest.mark.parametrize(("table", "prefix", "family", "qualifier"), COLUMNS)
+def test_a_column_is_one_cell_of_every_row_that_has_it(
+    store: Store, table: Table, prefix: bytes, family: bytes, qualifier: bytes
+) -> None:
+    batch = Batch()
+    names = [b"com.%d" % number for number in range(30)]
+    for number, name in enumerate(names):
+        for other in (b"a", qualifier + b"\x00", qualifier[:-1]):
+            batch.put(table, prefix + name, family, other, b"other")
+        batch.put(table, prefix + name, b"link", name + b"/1", b"other")
+        batch.put(table, b"s:" + name, family, qualifier, b"other")
+        if number % 3:
+            batch.put(table, prefix + name, family, qualifier, name)
+    store.write(batch, 1)
+    wanted = sorted(prefix + name for number, name in enumerate(names) if number % 3)
+    found = list(store.column(table, prefix, family, qualifier))
+    assert found == [Cell(row, family, qualifier, 1, row[len(prefix) :]) for row in wanted]
+    for start in (prefix, b"", wanted[3], wanted[3] + b"\x00", b"zz"):
+        rows = [cell.row for cell in store.column(table, prefix, family, qualifier, start=start)]
+        assert rows == [row for row in wanted if row >= start]
+    assert [cell.row for cell in store.column(table, wanted[0], family, qualifier)] == [
+        row for row in wanted if row.startswith(wanted[0])
+    ]
+
+
+@pytest.mark.parametrize(("table", "row"), [(Table.LINKS, b"l:com.a"), (Table.LINKS, b"w:04"), (Q, b"d:com.a")])
+def test_a_row_is_read_whole_wherever_its_families_lie(store: Store, table: Table, row: bytes) -> None:
+    columns = sorted(
+        (family, qualifier)
+        for family in (b"domain", b"due", b"entered", b"hosts", b"link", b"new", b"work")
+        for qualifier in (b"", b"\x00" * 10 + b"com.a/1", b"\x00" * 10 + b"com.a/2", b"\x01" * 12)
+    )
+    batch = Batch()
+    for column in columns:
+        batch.put(table, row, *column, b"v")
+    store.write(batch, 1)
+    batch = Batch()
+    batch.delete(table, row, *columns[0])
+    batch.put(table, row, *columns[1], b"w")
+    store.write(batch, 2)
+    assert [cell[1:3] for cell in store.scan(table, row)] == columns[1:]
+    assert [cell[1:3] for cell in store.scan(table, row, reverse=True)] == columns[:0:-1]
+    assert [cell[1:3] for cell in store.scan_rows(table)] == columns[1:]
+    assert list(store.rows(table)) == [row]
+    values = [cell and cell.value for cell in store.get(table, [Column(row, *column) for column in columns[:3]])]
+    assert values == [None, b"w", b"v"]
+    for family in {family for family, _ in columns}:
+        inside = [qualifier for of, qualifier in columns[1:] if of == family]
+        assert [cell.qualifier for cell in store.scan(table, row, family)] == inside
+        for prefix in (b"", b"\x00", b"\xff"):
+            for start in (b"", b"\x00" * 10 + b"com.a/2", b"\xff"):
+                forward = store.scan(table, row, family, prefix=prefix, start=start)
+                assert [c.qualifier for c in forward] == [q for q in inside if q.startswith(prefix) and q >= start]
+                backward = store.scan(table, row, family, prefix=prefix, start=start, reverse=True, limit=2)
+                below = [q for q in reversed(inside) if q.startswith(prefix) and q <= start]
+                assert [c.qualifier for c in backward] == below[:2]

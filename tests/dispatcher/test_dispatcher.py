@@ -15,21 +15,17 @@ from weft.clock import ManualClock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discovery import DiscoveredLink, Discovery
 from weft.dispatcher.dispatcher import Dispatcher
+from weft.dispatcher.domain_work import DOMAIN, WORK, decode_work, list_row, split_listed
 from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
 from weft.dispatcher.link_records import (
-    DOMAIN,
     DUE,
     LINK,
     NEW,
-    WORK,
     LinkPhase,
     LinkRecord,
     decode_record,
-    decode_work,
-    list_row,
+    due_moment,
     split_due,
-    split_listed,
-    turn_of,
     uri_of_new,
 )
 from weft.dispatcher.link_round import LinkRound
@@ -112,10 +108,10 @@ class Crawl:
             waiting = {uri_of_new(c.qualifier) for c in cells if c.family == NEW}
             assert waiting == {uri for uri, record in records.items() if record.phase is LinkPhase.NEW}
             due = {split_due(c.qualifier)[::-1] for c in cells if c.family == DUE}
-            assert due == {(uri, record.due) for uri, record in records.items() if record.phase is LinkPhase.DUE}
+            assert due == {(uri, due_moment(r)) for uri, r in records.items() if r.phase is LinkPhase.DUE}
             work = next(decode_work(c.value) for c in cells if c.family == DOMAIN)
-            turns = [turn for record in records.values() if (turn := turn_of(record)) is not None]
-            assert work.first == min(turns, default=None)
+            turns = [moment for _, moment in due]
+            assert work.first == (0 if waiting else min(turns, default=None))
             assert work.outstanding == Counter(record.phase for record in records.values())[LinkPhase.GIVEN]
             assert work.links == len(records)
             assert work.listed == (work.first if work.outstanding < self.dispatcher.low_water else None)

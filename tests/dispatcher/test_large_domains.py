@@ -11,16 +11,13 @@ from support.dispatcher_world import CountingStore
 from weft.clock import ManualClock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
+from weft.dispatcher.domain_work import DomainWork, encode_work, list_key, work_key
 from weft.dispatcher.link_records import (
-    DomainWork,
     LinkPhase,
     LinkRecord,
     encode_record,
-    encode_work,
     link_key,
-    list_key,
     waiting_key,
-    work_key,
 )
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope

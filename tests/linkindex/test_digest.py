@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.cassandra_store import new_store
 from support.small_webs import SAMPLE, naive_cells, put_pages, webs
 from weft.linkindex import keys
 from weft.linkindex.digest import digest
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.rebuild import rebuild
-from weft.store.api import Batch
+from weft.store.api import Batch, Walked
 from weft.store.memory import MemoryStore
 from weft.store.rocksdb import RocksStore
 from weft.store.tables import Table
@@ -51,12 +53,28 @@ def test_order_and_seqs_do_not_matter(
     assert digest(one_by_one) == digest(at_once)
 
 
-def test_every_engine_gives_the_same(tmp_path: Path) -> None:
-    with RocksStore(tmp_path / "store") as store:
+@pytest.mark.parametrize("engine", ["rocksdb", "cassandra"])
+def test_every_engine_gives_the_same(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    is_cluster = engine == "cassandra"
+    with (
+        new_store(request.getfixturevalue("cassandra_hosts")) if is_cluster else RocksStore(tmp_path / "store")
+    ) as store:
         batch = Batch()
         batch.add(SAMPLE_CELLS)
         store.write(batch, 99)
         assert digest(store) == SAMPLE_DIGEST
+
+
+def test_the_order_in_which_an_engine_walks_does_not_matter() -> None:
+    class Backwards(MemoryStore):
+        def walk(self, table: Table, prefix: bytes = b"", *, start: bytes = b"") -> Iterator[Walked]:
+            return iter(reversed(list(super().walk(table, prefix, start=start))))
+
+    store = Backwards()
+    batch = Batch()
+    batch.add(SAMPLE_CELLS)
+    store.write(batch, 1)
+    assert digest(store) == SAMPLE_DIGEST
 
 
 @pytest.mark.parametrize("key", sorted(SAMPLE_CELLS))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -26,12 +28,13 @@ from weft.linkindex.cells import (
     write_domain_difference,
     write_uri_difference,
 )
+from weft.linkindex.feed import must_build_anew, read_feed
 from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page, load_seen_again
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc, DomainInfo, UriInfo, decode_page, read_doc
 from weft.model.url import Uri, url_of
 from weft.model.versions import BASES
-from weft.store.api import Batch, Column, Reader
+from weft.store.api import Batch, Capability, Cell, Column, Reader
 from weft.store.encoding import cell_key
 from weft.store.memory import MemoryStore
 from weft.store.tables import Table
@@ -341,6 +344,30 @@ def test_history_is_dropped_once_it_was_kept_long_enough() -> None:
         items = Index(store, RULES).changes(of, kind="links").items
         assert [item.source for item in items] == ["com.a/4", "com.a/3"]
     assert [item.target for item in Index(store, RULES).changes("a.com").items] == ["com.a/4", "com.a/3"]
+
+
+class ExpiringStore(MemoryStore):
+    """Stands for an engine whose history vanishes by itself: its oldest end is full of what it has dropped."""
+
+    capabilities = MemoryStore.capabilities | Capability.EXPIRES
+
+    def scan(self, table: Table, *where: Any, **how: Any) -> Iterator[Cell]:
+        assert table is not Table.CHANGES
+        return super().scan(table, *where, **how)
+
+
+def test_where_history_vanishes_by_itself_nobody_looks_for_its_oldest() -> None:
+    clock, store = ManualClock(), ExpiringStore()
+    index = LinkIndex(store, IndexSettings(keep_days=10, feed_days=10), clock)
+    for number in range(5):
+        url = RULES.identify(f"https://a.com/{number}")
+        index.apply([load_page(RULES, url, 1000 + number, [RawLink("https://c.com/")], Doc())])
+        clock.advance(6 * 86_400)
+    blocks = [cell.row for cell in store.scan_rows(Table.CHANGES) if cell.family == b"block"]
+    assert blocks.count(b"a:04") == 5
+    assert must_build_anew(store, 2)
+    assert not must_build_anew(store, 3)
+    assert [cell.seq for cell in read_feed(store, 4, 0)] == [4, 5]
 
 
 def test_history_of_a_base_that_gets_no_more_is_dropped_too() -> None:

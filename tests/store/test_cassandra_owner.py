@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from random import Random
 from threading import Thread
 
 import pytest
 
-from support.cassandra_store import LIFETIMES, empty, owned_store, shared_session
-from weft.errors import BatchRefused, OwnerReplaced, StoreError, StoreForeign
+from support.cassandra_store import LIFETIME, empty, owned_store, shared_session
+from weft.dispatcher.domain_work import listed_cells
+from weft.errors import BatchRefused, OwnerReplaced, StoreError, StoreForeign, StoreUnwritable
 from weft.mgmt.memory.mgmt import MemoryMgmt
 from weft.roles.writing_hold import WritingHold
 from weft.store.api import Batch, Column
+from weft.store.cassandra.cluster_session import Request
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.store import CassandraStore
+from weft.store.cassandra.view import CassandraView
 from weft.store.cassandra.writing import LARGEST
 from weft.store.tables import Table, ranked
 
@@ -81,6 +85,28 @@ def test_what_was_not_registered_is_not_there(
     assert (values(second), second.last_seq) == ({b"one"}, 1)
 
 
+def test_after_a_batch_that_was_not_finished_nothing_is_written_until_the_index_is_taken_anew(
+    cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = owned_store(cassandra_hosts, mgmt)
+    written = store._session.write
+
+    def half(groups: object) -> None:
+        written(list(groups)[::2])  # type: ignore[call-overload]
+        raise StoreError("here", "the cluster does not answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store._session, "write", half)
+        with pytest.raises(StoreError, match="does not answer"):
+            store.write(batch(b"one"), 1)
+    with pytest.raises(StoreUnwritable, match="begun and not finished"):
+        store.write(batch(b"other"), 1)
+    store.own(store._registry, listed_cells)
+    assert values(store) == {b"one"}
+    store.write(batch(b"two"), 2)
+    assert values(store) == {b"two"}
+
+
 def test_an_owner_that_was_replaced_changes_nothing(cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt) -> None:
     first = owned_store(cassandra_hosts, mgmt)
     first.write(batch(b"one"), 1)
@@ -118,7 +144,7 @@ def test_a_count_that_moves_within_its_band_leaves_nothing_behind(
         ]
 
 
-def test_a_name_that_is_moving_between_two_bands_is_shown_once(
+def test_a_name_that_is_moving_between_two_bands_is_shown_to_readers_once_and_to_checks_twice(
     cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt
 ) -> None:
     store = owned_store(cassandra_hosts, mgmt)
@@ -127,7 +153,34 @@ def test_a_name_that_is_moving_between_two_bands_is_shown_once(
         made.put(Q, b"t:" + ranked(count, b"com.a"), b"", b"", b"%d" % count)
         made.put(Q, b"t:" + ranked(4, b"com.b"), b"", b"", b"4")
         store.write(made, seq)  # the delete of 3 is still on its way
-    assert [cell.value for cell in store.scan_rows(Q, b"t:")] == [b"5", b"4"]
+    reader = CassandraView(*shared_session(cassandra_hosts))
+    assert [cell.value for cell in reader.scan_rows(Q, b"t:")] == [b"5", b"4"]
+    assert [cell.value for cell in store.scan_rows(Q, b"t:")] == [b"5", b"4", b"3"]
+
+
+def test_rows_of_a_ranking_hold_nothing_else(cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt) -> None:
+    """Whoever reads the top asks the ranking alone, and would not find it."""
+    store = owned_store(cassandra_hosts, mgmt)
+    for row, family in ((b"t:row", b""), (b"t:" + ranked(3, b"com.a"), b"family")):
+        made = Batch()
+        made.put(Q, row, family, b"", b"1")
+        with pytest.raises(BatchRefused, match="is no place in a ranking"):
+            store.write(made, 1)
+
+
+def test_the_top_is_read_from_its_ranking_alone(cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt) -> None:
+    store = owned_store(cassandra_hosts, mgmt)
+    made = Batch()
+    for number in range(300):
+        made.put(Q, b"t:" + ranked(number % 7, b"com.a/%d" % number), b"", b"", b"%d" % (number % 7))
+    store.write(made, 1)
+    asked, pages = list[Request](), store._session.pages
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store._session, "pages", lambda request: (asked.append(request), pages(request))[1])
+        best = [cell.row for cell in islice(store.scan_rows(Q, b"t:"), 20)]
+        assert len(asked) == 64, "one request for each base"
+        assert best == [cell.row for cell in store.scan_rows(Q, b"t:")][:20]
+        assert len(list(store.scan_rows(Q, b"t:"))) == 300, "pages beyond the first"
 
 
 def test_a_store_that_knows_more_than_the_control_plane_is_refused(
@@ -153,7 +206,7 @@ def test_whoever_holds_writing_completes_the_last_batch(
         with pytest.raises(KilledError):
             owner.write(batch(b"two"), 2)
     session, keyspace = shared_session(cassandra_hosts)
-    reader = RegisteredStore(session, keyspace, LIFETIMES)
+    reader = RegisteredStore(session, keyspace, LIFETIME)
     assert values(reader) == {b"one"}
     with WritingHold(mgmt, "`weft verify`") as hold:
         reader.complete(hold.last)
@@ -190,21 +243,3 @@ def test_a_cell_that_the_cluster_would_refuse_is_refused_before_it_is_registered
     nearly.put(Q, b"large", b"f", b"q", Random(1).randbytes(LARGEST - 1_000))
     store.write(nearly, 1)  # nothing has happened before
     assert store.last_seq == 1
-
-
-def test_after_a_failure_nothing_is_written_before_it_is_owned_again(
-    cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = owned_store(cassandra_hosts, mgmt)
-
-    def failing(*_: object) -> None:
-        raise StoreError("of the cluster", "stopped while the cluster did not answer")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store._session, "write", failing)
-        with pytest.raises(StoreError, match="stopped while"):
-            store.write(batch(b"one"), 1)
-    with pytest.raises(StoreError, match="must be taken over again"):
-        store.write(batch(b"another"), 1)
-    again = owned_store(cassandra_hosts, mgmt)
-    assert (values(again), again.last_seq) == ({b"one"}, 1)

@@ -71,3 +71,8 @@ def test_a_count_holds_no_zero_byte(count: int) -> None:
 @given(counts, part)
 def test_a_count_can_be_read_back(count: int, rest: bytes) -> None:
     assert split_descending(descending(count) + rest) == (count, rest)
+
+
+def test_a_count_below_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="-1 is not a count"):
+        descending(-1)

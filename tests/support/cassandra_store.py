@@ -6,6 +6,7 @@ import os
 import time
 from functools import cache
 
+from weft.dispatcher.domain_work import listed_cells
 from weft.mgmt.api import Mgmt
 from weft.mgmt.memory.mgmt import MemoryMgmt
 from weft.mgmt.values import NodeType
@@ -15,9 +16,8 @@ from weft.store.cassandra.cluster_session import ClusterSession
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.schema import TABLES, Keyspace, notes_text, read_keyspace, schema_text
 from weft.store.cassandra.store import CassandraStore
-from weft.store.cassandra.writing import Lifetimes
 
-LIFETIMES = Lifetimes(changes=30 * 86_400, feed=7 * 86_400)
+LIFETIME = 30 * 86_400
 
 
 class SharedSession(ClusterSession):
@@ -28,10 +28,10 @@ class SharedSession(ClusterSession):
 
 
 @cache
-def shared_session(hosts: tuple[str, ...]) -> tuple[ClusterSession, Keyspace]:
+def shared_session(hosts: tuple[str, ...], shards: int = 16) -> tuple[ClusterSession, Keyspace]:
     name = f"weft_test_{os.getpid()}_{time.time_ns() % 10**9}"
     session = SharedSession(parse_address(f"cassandra://{','.join(hosts)}/{name}"))
-    made = Keyspace(1, 16, name)
+    made = Keyspace(1, shards, name)
     for text in (*schema_text(name, 1, purge_repaired=False), *notes_text(name, made)):
         session.run(text)
     return session, read_keyspace(session)
@@ -45,10 +45,11 @@ def empty(session: ClusterSession) -> None:
             session.run(f"TRUNCATE {name}")
 
 
-def new_store(hosts: tuple[str, ...]) -> CassandraStore:
-    session, keyspace = shared_session(hosts)
+def new_store(hosts: tuple[str, ...], shards: int = 16) -> CassandraStore:
+    """With fewer shards there are fewer partitions, and whoever walks over all of them is faster."""
+    session, keyspace = shared_session(hosts, shards)
     empty(session)
-    return CassandraStore(session, keyspace, LIFETIMES)
+    return CassandraStore(session, keyspace, LIFETIME)
 
 
 def new_registered_store(hosts: tuple[str, ...]) -> RegisteredStore:
@@ -61,4 +62,4 @@ def owned_store(hosts: tuple[str, ...], mgmt: Mgmt) -> RegisteredStore:
     """As another owner opens what is there."""
     session, keyspace = shared_session(hosts)
     owner = mgmt.register(NodeType.INDEX_BUILDER, "index@test")
-    return RegisteredStore(session, keyspace, LIFETIMES).own(MgmtRegistry(mgmt, owner))
+    return RegisteredStore(session, keyspace, LIFETIME).own(MgmtRegistry(mgmt, owner), listed_cells)

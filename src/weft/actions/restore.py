@@ -11,7 +11,7 @@ from weft.dispatcher.take_back import take_back_given
 from weft.errors import MgmtMissing, UsageError
 from weft.home import Home
 from weft.index.chunk_markers import forget_all
-from weft.mgmt.api import OperatorCalls
+from weft.mgmt.api import Mgmt, OperatorCalls
 from weft.mgmt.node_locks import is_any_held
 from weft.mgmt.open import is_embedded
 from weft.mgmt.sqlite import SqliteMgmt
@@ -41,12 +41,12 @@ def restore(settings: Settings, home: Home, store: Store, *, without_copy: bool)
         put_back(home, copy)
     # A new one is made, an old one brought up to date.
     with closing(SqliteMgmt(database_of(home), settings=settings.mgmt)) as mgmt:
-        _let_go(mgmt)
+        let_go(mgmt)
     return Restored(copy, aside, links)
 
 
-def _let_go(mgmt: SqliteMgmt) -> None:
-    """End the leases of the run in which the copy was made: nobody should wait until they end by themselves."""
+def let_go(mgmt: Mgmt) -> None:
+    """End the leases of a run in which a control plane was copied: nobody should wait until they end by themselves."""
     for node in mgmt.nodes():
         if node.state is not NodeState.OFFLINE:
             mgmt.tell(Lease(node.id, node.address, node.epoch), NodeState.OFFLINE)

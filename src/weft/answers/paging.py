@@ -34,16 +34,21 @@ def page(name: str, scan: Scan[Item], key_of: Callable[[Item], bytes], limit: in
     """
     mark = crc32(name.encode()).to_bytes(4, "big")
     key, backwards = _decode(cursor, mark) if cursor else (None, False)
-    items = list(islice(_beyond(scan, key_of, key, reverse=backwards), limit))
+    items = list(islice(_beyond(scan, key_of, key, reverse=backwards), limit + 1))
+    has_more = len(items) > limit
+    del items[limit:]
     if backwards:
         items.reverse()
     if not items:
         return Page([], None, None)
     first, last = key_of(items[0]), key_of(items[-1])
+    # Nothing is before the first page, and another scan costs as much as the page itself.
+    has_next = _has_more(scan, key_of, last, reverse=False) if backwards else has_more
+    has_prev = has_more if backwards else key is not None and _has_more(scan, key_of, first, reverse=True)
     return Page(
         items,
-        next=_encode(b">" + mark + last) if _has_more(scan, key_of, last, reverse=False) else None,
-        prev=_encode(b"<" + mark + first) if _has_more(scan, key_of, first, reverse=True) else None,
+        next=_encode(b">" + mark + last) if has_next else None,
+        prev=_encode(b"<" + mark + first) if has_prev else None,
     )
 
 

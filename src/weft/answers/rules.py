@@ -10,7 +10,7 @@ import msgspec
 from weft.answers.objects import moment
 from weft.answers.paging import cursor_of, key_of_cursor
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.link_records import DOMAIN_ROW
+from weft.dispatcher.domain_work import domains
 from weft.dispatcher.parameters import evidence_cells
 from weft.dispatcher.parameters.parameter_round import ParameterRound
 from weft.dispatcher.parameters.reduction import user_rules
@@ -21,7 +21,6 @@ from weft.model.domain import Domain, plain_domain, reversed_domain
 from weft.model.site import Site
 from weft.model.url import PageUrl, Uri, url_of
 from weft.store.api import Reader
-from weft.store.tables import Table
 
 MOST_PLACES: Final = 2000
 """Domains, hosts, paths and old rules that are looked at for one answer: most of them have no rule."""
@@ -145,11 +144,7 @@ def _walk(
 
 
 def _domains(reader: Reader, only: bytes | None, start: bytes) -> Iterator[bytes]:
-    if only is not None:
-        yield only
-        return
-    for row in reader.rows(Table.LINKS, DOMAIN_ROW, start=DOMAIN_ROW + start):
-        yield row[len(DOMAIN_ROW) :]
+    return domains(reader, start) if only is None else iter([only])
 
 
 def _read_position(name: str, cursor: str) -> _Position:

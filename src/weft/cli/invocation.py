@@ -102,9 +102,10 @@ class Invocation:
 
     def writer(self) -> AbstractContextManager[Store]:
         """The store of an existing home, as its one writer."""
+        from weft.dispatcher.domain_work import listed_cells
         from weft.roles.index_ownership import index_writer
 
-        return index_writer(self.load().settings, self.home_to_write())
+        return index_writer(self.load().settings, self.home_to_write(), listed_cells)
 
     def prepare_store(self, *, may_stand_by: bool) -> None:
         """Make an embedded store if there is none. Raises an error that says who is writing it.

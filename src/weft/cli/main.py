@@ -53,6 +53,7 @@ COMMANDS = {
     "scan": ("weft.cli.scan", "run", "Print the stored cells of a table."),
     "verify": ("weft.cli.verify", "verify", "Recompute all counts from the pages and compare."),
     "rebuild": ("weft.cli.verify", "rebuild", "Recompute all counts and correct differences."),
+    "migrate": ("weft.cli.migrate", "run", "Copy the index to another engine."),
     "digest": ("weft.cli.verify", "digest", "Print one hash of the whole index."),
     "config": ("weft.cli.config", "run", "Print all settings and where each value comes from."),
     "bench": ("weft.cli.bench", "run", "Run a benchmark (source checkout only)."),

@@ -111,6 +111,7 @@ async def _own_once(process: IndexProcess, keeper: LeaseKeeper, stop: StopReques
     from functools import partial
     from threading import Event
 
+    from weft.dispatcher.domain_work import listed_cells
     from weft.index.service import ClusterPart
     from weft.index.standby import StandBy
     from weft.roles.identity import require_store
@@ -126,7 +127,7 @@ async def _own_once(process: IndexProcess, keeper: LeaseKeeper, stop: StopReques
 
         def take_over() -> None:
             registries[:] = [MgmtRegistry(process.mgmt, keeper.lease, given_up)]
-            store.own(registries[0])
+            store.own(registries[0], listed_cells)
 
         def give_up() -> None:
             given_up.set()

@@ -13,8 +13,9 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.budgets import Budgets
+from weft.dispatcher.domain_work import WORK, list_row, split_listed, works
 from weft.dispatcher.fetch_results import SOON
-from weft.dispatcher.link_records import DOMAIN_ROW, WORK, LinkPhase, decode_work, list_row, split_listed, work_column
+from weft.dispatcher.link_records import LinkPhase
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.parameters.hidden_links import UserRuleChanges
 from weft.dispatcher.parameters.segment_filter import SegmentFilter
@@ -180,8 +181,8 @@ class Dispatcher:
     def _in_order(self, scope: Scope, links: LinkRound, now: int) -> Iterator[bytes]:
         """Domains that have work: by priority, and those of one priority in turn."""
         priorities = scope.priorities
-        works = links.works(priorities)
-        ready = [domain for domain, work in works.items() if work.listed is not None and work.listed <= now]
+        known = links.works(priorities)
+        ready = [domain for domain, work in known.items() if work.listed is not None and work.listed <= now]
         ready.sort(key=lambda domain: (priorities[domain], domain))
         yield from (domain for domain in ready if priorities[domain] < 0)
         yield from (domain for domain in self._domains(now) if domain not in priorities)
@@ -213,16 +214,12 @@ class Dispatcher:
         """Links that wait to be fetched again within this crawl, because their servers asked us to slow down."""
         last = self._clock.now() + int(self._settings.retry_patience * 1000) + SOON
         listed = [domain for base in range(BASES) for domain in self._listed(base, last)]
-        works = LinkRound(self._store, self.low_water).works(listed)
-        return sum(work.retrying for work in works.values())
+        found = LinkRound(self._store, self.low_water).works(listed)
+        return sum(work.retrying for work in found.values())
 
     def outstanding(self) -> int:
         """Links of all domains that were handed over and are not back yet."""
-        total = 0
-        for row in self._store.rows(Table.LINKS, DOMAIN_ROW):
-            cell = self._store.get(Table.LINKS, [work_column(row[len(DOMAIN_ROW) :])])[0]
-            total += decode_work(cell.value).outstanding if cell else 0
-        return total
+        return sum(work.outstanding for _, work in works(self._store))
 
 
 def _given(links: LinkRound, domain: bytes, chosen: ChosenLink, segment_filter: SegmentFilter) -> list[ChosenLink]:

@@ -8,7 +8,8 @@ from typing import Final
 
 import msgspec
 
-from weft.dispatcher.link_records import DOMAIN_ROW, DUE, LinkPhase, LinkRecord, split_due
+from weft.dispatcher.domain_work import domains
+from weft.dispatcher.link_records import DOMAIN_ROW, DUE, LinkPhase, LinkRecord, moment_bytes, split_due
 from weft.dispatcher.link_round import LinkRound
 from weft.store.api import Batch, Store
 from weft.store.tables import Table
@@ -41,8 +42,8 @@ def change_due(store: Store, low_water: int, now: int, changed_by: Callable[[Lin
 
 
 def _later(store: Store, now: int) -> Iterator[tuple[bytes, bytes]]:
-    """(domain, uri) of links that are due later; row names are read first, because rows change meanwhile."""
-    for row in list(store.rows(Table.LINKS, DOMAIN_ROW)):
-        start = (now + 1).to_bytes(8, "big")
-        uris = [split_due(cell.qualifier)[1] for cell in store.scan(Table.LINKS, row, DUE, start=start)]
-        yield from ((row[len(DOMAIN_ROW) :], uri) for uri in uris)
+    """(domain, uri) of links that are due later; names are read first, because rows change meanwhile."""
+    for domain in list(domains(store)):
+        cells = store.scan(Table.LINKS, DOMAIN_ROW + domain, DUE, start=moment_bytes(now + 1))
+        uris = [split_due(cell.qualifier)[1] for cell in cells]
+        yield from ((domain, uri) for uri in uris)

@@ -3,8 +3,6 @@
 l:<domain>  link:<uri>                                        what is known of the link
             new:<hops><rarity><discovered><uri>               never fetched, the most wanted first
             due:<moment><uri>                                 fetched before, to be fetched again from then on
-            domain:work                                       how much of the domain is waiting and under way
-w:<base>    work:<moment><domain>                             domains that have something to give from then on
 """
 
 from __future__ import annotations
@@ -15,21 +13,22 @@ from typing import Final
 import msgspec
 from msgspec import field
 
-from weft.linkindex.keys import base_of
 from weft.mgmt.values import WarcPosition
 from weft.model.original import Original
 from weft.model.refusal import Refusal, RefusalKind
 from weft.store.api import Column
-from weft.store.encoding import END, cell_key
+from weft.store.encoding import END
 from weft.store.tables import Table
 
-LINK, NEW, DUE, DOMAIN, WORK = b"link", b"new", b"due", b"domain", b"work"
+LINK, NEW, DUE = b"link", b"new", b"due"
 DOMAIN_ROW: Final = b"l:"
 _TABLE: Final = Table.LINKS.byte
 # A domain holds no zero byte, and the last part of a key is not escaped: these keys are made by joining bytes.
 _LINK, _NEW, _DUE = (END + family + END for family in (LINK, NEW, DUE))
 _MOMENT: Final = 8
 _NEW_PREFIX: Final = 2 + _MOMENT
+LAST_AT_ONCE: Final = (1 << 40) - 1
+"""The moment of a link that is wanted at once is in seconds, and so below this; all others are in milliseconds."""
 
 
 class LinkPhase(StrEnum):
@@ -66,6 +65,8 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """As last counted: new links with more references go first."""
     due: int = 0
     """0 in phase DUE: at once, and no wait of its host holds it up, unless the server asked for that."""
+    wanted: int = 0
+    """If it is due at once: since when. 0: an older weft wanted it."""
     fetched: int = 0
     status: int = 0
     error: str = ""
@@ -124,9 +125,10 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     def is_wanted_at_once(self) -> bool:
         return self.phase is LinkPhase.DUE and self.due == 0
 
-    def at_once(self) -> LinkRecord:
+    def at_once(self, now: int) -> LinkRecord:
         """The record of the same link, which was fetched before, once nothing is held against it any more."""
-        return msgspec.structs.replace(self, phase=LinkPhase.DUE, due=0, failures=0, self_redirect=False)
+        since = self.wanted if self.is_wanted_at_once else now
+        return msgspec.structs.replace(self, phase=LinkPhase.DUE, due=0, wanted=since, failures=0, self_redirect=False)
 
     def reopen(self, now: int) -> LinkRecord:
         """The record of the same link once nothing forbids it any more."""
@@ -138,53 +140,38 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         return msgspec.structs.replace(self, phase=LinkPhase.NEW, reason="", canonical=canonical)
 
 
-class DomainWork(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A domain's work as a whole."""
-
-    first: int | None = None
-    """The moment of its first link that may be chosen; None: there is none."""
-    listed: int | None = None
-    """The moment under which it is in the list of domains with work."""
-    outstanding: int = 0
-    """Links handed over to the control plane and not back yet."""
-    links: int = 0
-    taken: int = 0
-    """Links ever chosen for the first time."""
-    retrying: int = 0
-    """Links that wait to be fetched again within the same crawl."""
-
-
 encode_record: Final = msgspec.msgpack.Encoder().encode
 decode_record: Final = msgspec.msgpack.Decoder(LinkRecord).decode
-encode_work: Final = msgspec.msgpack.Encoder().encode
-decode_work: Final = msgspec.msgpack.Decoder(DomainWork).decode
 
 
 def link_column(domain: bytes, uri: bytes) -> Column:
     return Column(DOMAIN_ROW + domain, LINK, uri)
 
 
-def work_column(domain: bytes) -> Column:
-    return Column(DOMAIN_ROW + domain, DOMAIN, WORK)
-
-
 def link_key(domain: bytes, uri: bytes) -> bytes:
     return b"".join((_TABLE, DOMAIN_ROW, domain, _LINK, uri))
-
-
-def work_key(domain: bytes) -> bytes:
-    return cell_key(_TABLE, *work_column(domain))
 
 
 def waiting_key(domain: bytes, uri: bytes, record: LinkRecord) -> bytes | None:
     """The cell by which a link is found when its turn comes; None where it has no turn."""
     if record.phase is LinkPhase.NEW:
         rarity = 255 - min(record.references.bit_length(), 255)
-        wanted = bytes([min(record.depth, 255), rarity]) + _moment(record.discovered)
-        return b"".join((_TABLE, DOMAIN_ROW, domain, _NEW, wanted, uri))
+        wanted = bytes((min(record.depth, 255), rarity))
+        return b"".join((_TABLE, DOMAIN_ROW, domain, _NEW, wanted, moment_bytes(record.discovered), uri))
     if record.phase is LinkPhase.DUE:
-        return b"".join((_TABLE, DOMAIN_ROW, domain, _DUE, _moment(record.due), uri))
+        return b"".join((_TABLE, DOMAIN_ROW, domain, _DUE, moment_bytes(due_moment(record)), uri))
     return None
+
+
+def waiting_head(domain: bytes) -> int:
+    """How many bytes of a waiting link's key come before the qualifier."""
+    return len(_TABLE + DOMAIN_ROW + domain + _NEW)
+
+
+def due_moment(record: LinkRecord) -> int:
+    """Under which moment a link waits in `due`. What is wanted at once comes before all others, the oldest wish first:
+    seconds since 1970 are less than milliseconds."""
+    return record.due or record.wanted // 1000
 
 
 def uri_of_new(qualifier: bytes) -> bytes:
@@ -196,25 +183,5 @@ def split_due(qualifier: bytes) -> tuple[int, bytes]:
     return int.from_bytes(qualifier[:_MOMENT], "big"), qualifier[_MOMENT:]
 
 
-def turn_of(record: LinkRecord) -> int | None:
-    """From when on a link may be chosen."""
-    if record.phase is LinkPhase.NEW:
-        return 0
-    return record.due if record.phase is LinkPhase.DUE else None
-
-
-def list_row(base: int) -> bytes:
-    return b"w:%02x" % base
-
-
-def list_key(domain: bytes, moment: int) -> bytes:
-    return cell_key(_TABLE, list_row(base_of(domain)), WORK, _moment(moment) + domain)
-
-
-def split_listed(qualifier: bytes) -> tuple[int, bytes]:
-    """(moment, domain)"""
-    return split_due(qualifier)
-
-
-def _moment(milliseconds: int) -> bytes:
+def moment_bytes(milliseconds: int) -> bytes:
     return max(0, milliseconds).to_bytes(_MOMENT, "big")

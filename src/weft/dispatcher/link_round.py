@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from weft.dispatcher.domain_limit import DomainLimit
-from weft.dispatcher.link_records import (
-    DOMAIN_ROW,
-    DUE,
-    NEW,
+from weft.dispatcher.domain_work import (
+    NO_WORK,
     DomainWork,
+    Fronts,
+    decode_work,
+    encode_work,
+    list_key,
+    work_column,
+    work_key,
+)
+from weft.dispatcher.fronts import Moves, fronts_after
+from weft.dispatcher.link_records import (
     LinkPhase,
     LinkRecord,
     decode_record,
-    decode_work,
     encode_record,
-    encode_work,
     link_column,
     link_key,
-    list_key,
-    split_due,
-    turn_of,
-    uri_of_new,
     waiting_key,
-    work_column,
-    work_key,
 )
 from weft.dispatcher.traps.host_limits import HostLimits
 from weft.linkindex.cells import Cells
@@ -34,8 +33,6 @@ from weft.linkindex.keys import uri_info_column
 from weft.linkindex.records import UriInfo
 from weft.store.api import Reader
 from weft.store.tables import Table
-
-_FAMILIES: Final = (NEW, DUE)
 
 
 class ChangedLink(NamedTuple):
@@ -89,64 +86,41 @@ class LinkRound:
     def cells(self) -> Cells:
         cells = {**self.hosts.cells(), **self._domain_limit.cells()}
         by_domain: defaultdict[bytes, list[tuple[LinkRecord | None, LinkRecord]]] = defaultdict(list)
+        moves: defaultdict[bytes, Moves] = defaultdict(Moves)
         for domain, uri, before, after in self.changed():
-            _write_link(cells, domain, uri, before, after)
+            _write_link(cells, moves[domain], domain, uri, before, after)
             by_domain[domain].append((before, after))
         works = self.works(by_domain)
         for domain, differences in by_domain.items():
-            first = self._first_turn(domain, works[domain], differences, cells)
-            _write_work(cells, domain, works[domain], _changed_work(works[domain], differences, first, self._low_water))
+            work = works[domain]
+            fronts = fronts_after(self._reader, domain, work.fronts, moves[domain])
+            _write_work(cells, domain, work, _changed_work(work, differences, fronts, self._low_water))
         return cells
 
     def works(self, domains: Iterable[bytes]) -> dict[bytes, DomainWork]:
         names = list(domains)
         found = self._reader.get(Table.LINKS, [work_column(name) for name in names])
-        return {
-            name: decode_work(cell.value) if cell else DomainWork() for name, cell in zip(names, found, strict=True)
-        }
-
-    def _first_turn(
-        self,
-        domain: bytes,
-        work: DomainWork,
-        differences: Sequence[tuple[LinkRecord | None, LinkRecord]],
-        cells: Cells,
-    ) -> int | None:
-        """The moment of the domain's first waiting link after this round."""
-        turns = [turn for _, after in differences if (turn := turn_of(after)) is not None]
-        left = [turn for before, _ in differences if before and (turn := turn_of(before)) is not None]
-        if work.first is not None and left and min(left) <= work.first:
-            # The first one is gone: find the first of the others.
-            turns += self._remaining_turns(domain, cells)
-        elif work.first is not None:
-            turns.append(work.first)
-        return min(turns, default=None)
-
-    def _remaining_turns(self, domain: bytes, cells: Cells) -> Iterable[int]:
-        for family in _FAMILIES:
-            for cell in self._reader.scan(Table.LINKS, DOMAIN_ROW + domain, family):
-                is_new = family == NEW
-                moment, uri = (0, uri_of_new(cell.qualifier)) if is_new else split_due(cell.qualifier)
-                before = self._before.get((domain, uri))
-                # Links that were changed in this round are counted by the caller.
-                if before is None or cells.get(waiting_key(domain, uri, before) or b"", b"") is not None:
-                    yield moment
-                    break
+        return {name: decode_work(cell.value) if cell else NO_WORK for name, cell in zip(names, found, strict=True)}
 
 
-def _write_link(cells: Cells, domain: bytes, uri: bytes, before: LinkRecord | None, after: LinkRecord) -> None:
+def _write_link(
+    cells: Cells, moves: Moves, domain: bytes, uri: bytes, before: LinkRecord | None, after: LinkRecord
+) -> None:
     was, now = before and waiting_key(domain, uri, before), waiting_key(domain, uri, after)
-    if was and was != now:
-        cells[was] = None
-    if now:
-        cells[now] = b""
+    if was != now:
+        if before and was:
+            (moves.new_gone if before.phase is LinkPhase.NEW else moves.due_gone).append(was)
+            cells[was] = None
+        if now:
+            (moves.new_came if after.phase is LinkPhase.NEW else moves.due_came).append(now)
+            cells[now] = b""
     cells[link_key(domain, uri)] = encode_record(after)
 
 
 def _changed_work(
     work: DomainWork,
     differences: Sequence[tuple[LinkRecord | None, LinkRecord]],
-    first: int | None,
+    fronts: Fronts,
     low_water: int,
 ) -> DomainWork:
     outstanding, links, taken, retrying = work.outstanding, work.links, work.taken, work.retrying
@@ -157,9 +131,15 @@ def _changed_work(
         links += before is None
         taken += is_given and not was_given and not after.fetched
         retrying += after.is_retrying - (before is not None and before.is_retrying)
-    listed = first if outstanding < low_water else None
+    first = fronts.first
     return DomainWork(
-        first=first, listed=listed, outstanding=outstanding, links=links, taken=taken, retrying=max(0, retrying)
+        first=first,
+        listed=first if outstanding < low_water else None,
+        outstanding=outstanding,
+        links=links,
+        taken=taken,
+        retrying=max(0, retrying),
+        fronts=fronts,
     )
 
 

@@ -13,16 +13,18 @@ from weft.config.sections import DispatcherSettings
 from weft.dispatcher import site_changes
 from weft.dispatcher.budgets import Budgets
 from weft.dispatcher.discovery import DiscoveredLink, Discovery, refusal_of
+from weft.dispatcher.domain_work import work_column
 from weft.dispatcher.fetch_results import rescheduled
 from weft.dispatcher.link_records import DOMAIN_ROW, LINK, LinkPhase, LinkRecord, decode_record
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.unknown_references import UnknownReferences
+from weft.linkindex import keys
 from weft.linkindex.cells import Cells
 from weft.model.domain import plain_domain, reversed_domain
 from weft.model.refusal import RECONSIDERED, Refusal, type_in_header
 from weft.model.url import Uri, domain_of, url_of
-from weft.store.api import Reader
+from weft.store.api import Column, Reader
 from weft.store.tables import Table
 
 LOOKED_AT: Final = 2000
@@ -31,11 +33,12 @@ TASKS: Final = 64
 """Domains that one step reconsiders, if they are small."""
 _DOMAINS: Final = 500
 """Domains that one step only compares with the names of the sites."""
-_ROWS: Final = {
-    site_changes.HIDDEN: (Table.LINKS, DOMAIN_ROW),
-    site_changes.FAILED: (Table.LINKS, DOMAIN_ROW),
-    site_changes.REFERENCED: (Table.QUERY, b"d:"),
+_EVERY_DOMAIN: Final = {
+    site_changes.HIDDEN: (Table.LINKS, work_column(b"")),
+    site_changes.FAILED: (Table.LINKS, work_column(b"")),
+    site_changes.REFERENCED: (Table.QUERY, Column(b"d:", keys.DOMAIN, keys.PAGECOUNT)),
 }
+"""The cell that each domain has one of; its row begins with that of the column."""
 
 
 class Reconsidered(NamedTuple):
@@ -80,9 +83,9 @@ class Reconsideration:
     def _find_domains(self) -> None:
         """Queue some of the domains, if all must be reconsidered."""
         for task in site_changes.tasks_for_all(self._reader)[:1]:
-            table, begin = _ROWS[task.qualifier]
-            rows = self._reader.rows(table, begin, start=begin + task.value)
-            found = [row[len(begin) :] for row in islice(rows, _DOMAINS + 1)]
+            table, column = _EVERY_DOMAIN[task.qualifier]
+            cells = self._reader.column(table, *column, start=column.row + task.value)
+            found = [cell.row[len(column.row) :] for cell in islice(cells, _DOMAINS + 1)]
             wanted = (domain for domain in found[:_DOMAINS] if self._scope.concerns(plain_domain(domain.decode())))
             some = list(islice(wanted, TASKS + 1))
             self._cells |= {site_changes.domain_task_key(task.qualifier, domain): b"" for domain in some[:TASKS]}
@@ -107,7 +110,7 @@ class Reconsideration:
         for uri, _ in found:
             record = self._links.read([(domain, uri)])[0]
             if record is not None and record.phase is LinkPhase.DUE and (record.error or record.location):
-                self._links.put(domain, uri, record.at_once())
+                self._links.put(domain, uri, record.at_once(self._now))
         return rest
 
     def _some_records(self, domain: bytes, start: bytes | None) -> tuple[list[tuple[bytes, LinkRecord]], bytes | None]:

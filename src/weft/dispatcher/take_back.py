@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from weft.dispatcher.domain_work import works
 from weft.dispatcher.link_records import DOMAIN_ROW, LINK, LinkPhase, decode_record
 from weft.dispatcher.link_round import LinkRound
 from weft.store.api import Batch, Store
@@ -33,7 +34,7 @@ def take_back_given(store: Store, low_water: int) -> int:
 
 def _given(store: Store) -> Iterator[tuple[bytes, bytes]]:
     """(domain, uri); those of a domain are read first, because its row changes meanwhile."""
-    for row in list(store.rows(Table.LINKS, DOMAIN_ROW)):
-        cells = store.scan(Table.LINKS, row, LINK)
+    for domain in [domain for domain, work in works(store) if work.outstanding]:
+        cells = store.scan(Table.LINKS, DOMAIN_ROW + domain, LINK)
         uris = [cell.qualifier for cell in cells if decode_record(cell.value).phase is LinkPhase.GIVEN]
-        yield from ((row[len(DOMAIN_ROW) :], uri) for uri in uris)
+        yield from ((domain, uri) for uri in uris)

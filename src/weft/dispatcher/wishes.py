@@ -92,7 +92,7 @@ class WishLook:
         elif record.phase is LinkPhase.HIDDEN:
             self._open(wish, record)
         elif record.phase is LinkPhase.NEW or record.fetched < wish.asked:
-            self._put(wish, record, _wanted(record, wish))
+            self._put(wish, record, _wanted(record, wish, self.now))
         elif not _is_on_its_way(record):
             self._end(wish, record)
 
@@ -104,7 +104,7 @@ class WishLook:
         if not is_judged_by_settings or refusal_of(self.scope, link, self.now, self.settings):
             self.granted.append(wish)
         else:
-            self._put(wish, record, _wanted(record.reopen(self.now), wish))
+            self._put(wish, record, _wanted(record.reopen(self.now), wish, self.now))
 
     def _put(self, wish: Wish, before: LinkRecord, after: LinkRecord) -> None:
         if after != before:
@@ -136,12 +136,12 @@ class WishLook:
         self.instead.append(Wish(target, url, hops=wish.hops + 1, asked=wish.asked))
 
 
-def _wanted(record: LinkRecord, wish: Wish) -> LinkRecord:
+def _wanted(record: LinkRecord, wish: Wish, now: int) -> LinkRecord:
     """The record of a link that is fetched as soon as anything is; nothing is held against it."""
     depth = 0 if _is_named(wish) else record.depth
     if record.phase is LinkPhase.NEW:
         return msgspec.structs.replace(record, depth=depth)
-    return msgspec.structs.replace(record.at_once(), depth=depth, url=_url(record, wish))
+    return msgspec.structs.replace(record.at_once(now), depth=depth, url=_url(record, wish))
 
 
 def _url(record: LinkRecord, wish: Wish) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
+from weft.dispatcher.domain_work import domains
 from weft.dispatcher.link_records import DOMAIN_ROW, LINK, decode_record
 from weft.index.archive_reader import ArchivedFetch, ExpectedPage, ReadAgain
 from weft.linkindex import keys
@@ -64,8 +65,8 @@ def verify_archive(reader: Reader, read_again: ReadAgain, progress: Progress | N
 
 def decisive_fetches(reader: Reader) -> Iterator[ArchivedFetch]:
     """Of every link that was ever decided, the last fetch that did."""
-    for row in reader.rows(Table.LINKS, DOMAIN_ROW):
-        for cell in reader.scan(Table.LINKS, row, LINK):
+    for domain in domains(reader):
+        for cell in reader.scan(Table.LINKS, DOMAIN_ROW + domain, LINK):
             record = decode_record(cell.value)
             if record.decided_position is not None:
                 yield ArchivedFetch(cell.qualifier, record.decided, record.fetched, record.decided_position)

@@ -17,7 +17,7 @@ from weft.linkindex.index_state import IndexState
 from weft.linkindex.keys import base_of
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.round import CountingRules, RoundPlan, plan_round
-from weft.store.api import Batch, Column, Reader, Store
+from weft.store.api import Batch, Capability, Column, Reader, Store
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
 
@@ -46,6 +46,7 @@ class LinkIndex:
         self._store, self._settings, self._clock = store, settings, clock or SystemClock()
         self._state = IndexState(store)
         self._history_expiry, self._feed_expiry = Expiry(store, oldest_block), Expiry(store, oldest_feed_cell)
+        self._expires_by_itself = Capability.EXPIRES in store.capabilities
         self._rules = CountingRules(external_only=settings.count == "external", keeps_history=settings.history)
         self._is_marked = check_count(store, settings.count)
 
@@ -76,8 +77,9 @@ class LinkIndex:
         cells.update(plan.cells)
         now = self._clock.now()
         if changes := plan.updates.history():
-            bases = {base_of(domain) for domain in {change[1] for change in changes}}
-            cells.update(self._history_expiry.cells(bases, seq, now - self._settings.keep_days * _DAY, now))
+            if not self._expires_by_itself:
+                bases = {base_of(domain) for domain in {change[1] for change in changes}}
+                cells.update(self._history_expiry.cells(bases, seq, now - self._settings.keep_days * _DAY, now))
             if self._settings.history:
                 cells.update(history_cells(changes, seq, now))
         if plan.feed:

@@ -12,6 +12,7 @@ from typing import Protocol
 from weft.clock import Clock
 from weft.mgmt.values import (
     Address,
+    AdoptedIndex,
     BuildChunk,
     BuildQueue,
     Chunk,
@@ -278,6 +279,9 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, ReadNodes, Protocol):
         The first one stays, unless `replaces` is set; one that was moved is recorded with its new place. Batches that
         were registered for another store are forgotten.
         """
+
+    def adopt_index(self, index: AdoptedIndex) -> None:
+        """Record another store in place of the present one. Whoever owned the index can register nothing more."""
 
     def index_store(self) -> StoreOwner | None:
         """The store of this control plane; None: no index process has started yet."""

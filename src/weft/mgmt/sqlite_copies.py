@@ -73,14 +73,14 @@ def make_copy(home: Home, is_stopped: Callable[[], bool] = _never) -> Path | Non
     part = newest.with_name(f"{FILE}.part")
     try:
         newest.parent.mkdir(mode=0o700, exist_ok=True)
-        _discard(part)
+        discard(part)
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         _copy_pages(database_of(home), part, is_stopped)
         if is_stopped():
-            _discard(part)
+            discard(part)
             return None
         if damage := damage_of(part):
-            _discard(part)
+            discard(part)
             raise MgmtError(f"control plane {database_of(home)}: its copy is damaged ({damage}) and was dropped")
         _sync(part)
         if newest.exists():
@@ -88,7 +88,7 @@ def make_copy(home: Home, is_stopped: Callable[[], bool] = _never) -> Path | Non
         part.replace(newest)
         _sync(newest.parent)
     except (OSError, sqlite3.Error) as error:
-        _discard(part)
+        discard(part)
         raise MgmtUnavailable(f"control plane {database_of(home)}: it cannot be copied: {error}") from error
     return newest
 
@@ -112,11 +112,11 @@ def newest_good_copy(home: Home) -> Path | None:
     return next((copy for copy in copies_of(home) if copy.exists() and not damage_of(copy)), None)
 
 
-def set_aside(home: Home) -> Path | None:
+def set_aside(home: Home, why: str = "damaged") -> Path | None:
     """Move what is left of the control plane out of the way; nothing is deleted. Where it is now; None: none was."""
     database = database_of(home)
     moment = datetime.now(UTC).strftime("%Y%m%d%H%M%S")
-    aside = database.with_name(f"{FILE}.damaged-{moment}")
+    aside = database.with_name(f"{FILE}.{why}-{moment}")
     for companion in reversed(_COMPANIONS):
         file = Path(f"{database}{companion}")
         if file.exists():
@@ -129,7 +129,7 @@ def put_back(home: Home, copy: Path) -> None:
     """Make the copy, which is kept, the control plane; what was there must have been set aside."""
     database = database_of(home)
     part = database.with_name(f"{FILE}.part")
-    _discard(part)
+    discard(part)
     with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as target, copy.open("rb") as file:
         shutil.copyfileobj(file, target, 1 << 20)
     _sync(part)
@@ -150,8 +150,9 @@ def _is_busy(error: sqlite3.OperationalError) -> bool:
     return "locked" in str(error) or "interrupted" in str(error)
 
 
-def _discard(part: Path) -> None:
-    for companion in ("", "-wal", "-shm", "-journal"):
+def discard(part: Path) -> None:
+    """Remove a database that is not in use, and what belongs to it."""
+    for companion in ("", "-wal", "-shm", "-journal", "-turn"):
         Path(f"{part}{companion}").unlink(missing_ok=True)
 
 

@@ -80,6 +80,15 @@ class TakenBucket(msgspec.Struct, frozen=True):
     batch: bytes
 
 
+class AdoptedIndex(msgspec.Struct, frozen=True):
+    """A store that holds the index from now on, as the next owner finds it."""
+
+    store: StoreOwner
+    seq: int
+    """Of its last batch; that of a cluster may still be on its way into the store."""
+    batch: bytes
+
+
 class NodeAbout(msgspec.Struct, frozen=True, kw_only=True):
     """What a node tells when it registers; others are refused that cannot work with it."""
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from threading import Event, Thread
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from weft import __version__
 from weft.config import Settings
@@ -24,6 +24,9 @@ from weft.store.cassandra.address import parse_address
 from weft.store.directory import WriterLock
 from weft.store.open import is_cluster, open_cluster, open_store
 
+if TYPE_CHECKING:
+    from weft.store.cassandra.registered_store import Remembered
+
 log = logging.getLogger(__name__)
 
 _LONGEST_PATH: Final = 180
@@ -31,8 +34,11 @@ _LONGEST_PATH: Final = 180
 
 
 @contextmanager
-def index_writer(settings: Settings, home: Home) -> Iterator[Store]:
-    """The store, of which this process is the one writer; raises StoreInUse or IndexOwned while there is another."""
+def index_writer(settings: Settings, home: Home, remembered: Remembered) -> Iterator[Store]:
+    """The store, of which this process is the one writer; raises StoreInUse or IndexOwned while there is another.
+
+    `remembered` makes the rows that the owner of a cluster's index has in memory alone.
+    """
     if not is_cluster(settings):
         with open_store(home.store, settings) as store:
             yield store
@@ -45,7 +51,7 @@ def index_writer(settings: Settings, home: Home) -> Iterator[Store]:
     ):
         require_identity(mgmt, settings)
         require_store(mgmt, settings, store_owner(settings, home, cluster))
-        yield cluster.own(MgmtRegistry(mgmt, owner))
+        yield cluster.own(MgmtRegistry(mgmt, owner), remembered)
 
 
 @contextmanager

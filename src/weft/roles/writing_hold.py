@@ -54,27 +54,32 @@ class WritingHold:
         self._clock, self._stop = MonotonicClock(), Event()
         self._ends = 0
         """By our own clock, on the safe side."""
+        self._has_moved = False
+        """Whether a batch was registered: a hold may end before the call that extends it arrives."""
         self.last: TakenBucket
         """The last batch that was registered: it may still be on its way into the store."""
 
     def __enter__(self) -> Self:
-        self.last = self._extend()
+        self._ends, self.last = self._hold()
         self._thread = Thread(target=self._keep, name="weft-hold", daemon=True)
         self._thread.start()
         return self
 
     def check(self) -> None:
         """Raises StoreError if others may have written meanwhile."""
-        if self._clock.now() >= self._ends:
+        if self._has_moved or self._clock.now() >= self._ends:
             raise StoreError("of the cluster", "it did not hold still: the control plane did not answer; try again")
 
-    def _extend(self) -> TakenBucket:
+    def _hold(self) -> tuple[int, TakenBucket]:
         began = self._clock.now()
         last = self._mgmt.hold_writing(self._id, self._holder, self._seconds)
-        if self._ends and began >= self._ends:
-            return last  # too late: it stays ended
-        self._ends = began + round(self._seconds * 1000)
-        return last
+        return began + round(self._seconds * 1000), last
+
+    def _extend(self) -> None:
+        ends, last = self._hold()
+        # Before the new end: whoever checks must not see that alone.
+        self._has_moved = self._has_moved or last.seq != self.last.seq
+        self._ends = ends
 
     def _keep(self) -> None:
         while not self._stop.wait(self._seconds / 6):

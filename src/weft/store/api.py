@@ -35,6 +35,21 @@ class Cell(NamedTuple):
     value: bytes
 
 
+class CopiedCell(NamedTuple):
+    """What a cell holds, without its place."""
+
+    seq: int
+    value: bytes
+
+
+class Walked(NamedTuple):
+    """Some cells of a walk."""
+
+    cells: Sequence[Cell]
+    position: bytes
+    """A walk that starts here gives all that come later, and perhaps some of these again."""
+
+
 class Capability(Flag):
     """What an engine can do beyond the promise."""
 
@@ -44,6 +59,8 @@ class Capability(Flag):
     """A batch is atomic across rows and tables, and a snapshot sees whole batches only."""
     DELETE_ROWS = auto()
     """A batch may delete a range of rows at a cost that does not grow with the range."""
+    EXPIRES = auto()
+    """Table CHANGES drops by itself what was kept long enough: nobody should look for its oldest cells."""
 
 
 class RowRange(NamedTuple):
@@ -139,10 +156,23 @@ class Reader(Protocol):
         """The names of the rows that begin with `prefix`, in order from `start` on; a step a row, however wide."""
         ...
 
+    def column(
+        self, table: Table, prefix: bytes, family: bytes, qualifier: bytes, *, start: bytes | None = None
+    ) -> Iterator[Cell]:
+        """This cell of every row that begins with `prefix` and has it, in order of rows, from row `start` on."""
+        ...
+
     def scan_rows(
         self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
     ) -> Iterator[Cell]:
         """Every cell of the rows that begin with `prefix`, in order, from row `start` on, in either direction."""
+        ...
+
+    def walk(self, table: Table, prefix: bytes = b"", *, start: bytes = b"") -> Iterator[Walked]:
+        """Every cell of the rows that begin with `prefix`, each once, in whatever order is cheapest, in blocks.
+
+        `start` is the position that came with a block of an earlier walk over the same cells, if they are unchanged.
+        """
         ...
 
     def encoded_rows(self, table: Table, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
@@ -187,6 +217,22 @@ class Store(Reader, Protocol):
 
     def statistics(self) -> Mapping[str, int]:
         """Counts and sizes in bytes, for status pages."""
+        ...
+
+
+@runtime_checkable
+class CopyStore(Store, Protocol):
+    """A store that takes over the cells of another one."""
+
+    def is_empty(self) -> bool:
+        """Whether it holds no cell."""
+        ...
+
+    def copy_in(self, cells: Mapping[bytes, CopiedCell]) -> None:
+        """Write cells under their own seqs, by encoded keys; durable when this returns. Repeating it is harmless.
+
+        Cells of table META are written last: who finds them may rely on the others. `last_seq` stays as it is.
+        """
         ...
 
 

@@ -101,6 +101,23 @@ def appear(path: Path, fill: Callable[[Path], None], copy_of: Path | None = None
         raise
 
 
+def replace(new: Path, path: Path) -> None:
+    """Put the store at `new`, which nobody has open, in the place of the one at `path`, which may be there and is lost.
+
+    Killed at any moment, it may be called again as long as `new` is there.
+    """
+    old = path.with_name(f"{path.name}.replaced")
+    try:
+        shutil.rmtree(old, ignore_errors=True)
+        if path.exists():
+            path.rename(old)
+        new.rename(path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        raise StoreUnwritable(path, f"cannot be replaced: {error.strerror or error}") from error
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def _write_marker(path: Path, id_: str) -> None:
     note = {"weft": "store", "engine": "rocksdb", **_VERSIONS, "id": id_}
     aside = path / f"{MARKER}.new"

@@ -61,6 +61,8 @@ def descending(count: int) -> bytes:
 
     0xFF minus the number of digits, then each digit to base 255 subtracted from 0xFF: small counts stay small.
     """
+    if count < 0:
+        raise ValueError(f"{count} is not a count")
     digits = bytearray()
     while count:
         count, digit = divmod(count, 255)

@@ -11,7 +11,7 @@ from random import Random
 from typing import NamedTuple, Self
 
 from weft.errors import BatchRefused
-from weft.store.api import Batch, Capability, Cell, Column, RowRange
+from weft.store.api import Batch, Capability, Cell, Column, CopiedCell, RowRange, Walked
 from weft.store.encoding import cell_key, split_key
 from weft.store.tables import Table
 
@@ -108,6 +108,12 @@ class MemoryStore:
     def rows(self, table: Table, prefix: bytes = b"", *, start: bytes | None = None) -> Iterator[bytes]:
         return iter(dict.fromkeys(cell.row for cell in self.scan_rows(table, prefix, start=start)))
 
+    def column(
+        self, table: Table, prefix: bytes, family: bytes, qualifier: bytes, *, start: bytes | None = None
+    ) -> Iterator[Cell]:
+        found = self.scan_rows(table, prefix, start=start)
+        return (cell for cell in found if (cell.family, cell.qualifier) == (family, qualifier))
+
     def scan_rows(
         self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
     ) -> Iterator[Cell]:
@@ -115,6 +121,12 @@ class MemoryStore:
         if start is not None:
             wanted = [cell for cell in wanted if (cell.row <= start if reverse else cell.row >= start)]
         return iter(wanted[::-1] if reverse else wanted)
+
+    def walk(self, table: Table, prefix: bytes = b"", *, start: bytes = b"") -> Iterator[Walked]:
+        for cell in self.scan_rows(table, prefix):
+            key = cell_key(table.byte, *cell[:3])
+            if key >= start:
+                yield Walked([cell], key + b"\0")
 
     def encoded_rows(self, table: Table, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         for row, family, qualifier, _, value in self.scan_rows(table, prefix):
@@ -129,6 +141,14 @@ class MemoryStore:
             table, *column = split_key(key)
             self._tables[Table(table)].offer(Column(*column), _Version(seq, value is None, value or b""))
         self._last_seq = max(self._last_seq, seq)
+
+    def is_empty(self) -> bool:
+        return not any(rows.versions for rows in self._tables.values())
+
+    def copy_in(self, cells: Mapping[bytes, CopiedCell]) -> None:
+        for key, (seq, value) in cells.items():
+            table, *column = split_key(key)
+            self._tables[Table(table)].offer(Column(*column), _Version(seq, False, value))
 
     def snapshot(self) -> MemoryStore:
         view = MemoryStore()

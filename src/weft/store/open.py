@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from weft.config import Settings
+from weft.config.text import hide_password
 from weft.store.api import Reader, Store
+from weft.store.migration_note import refuse_unfinished
+
+Opened = TypeVar("Opened", bound=Reader)
 
 if TYPE_CHECKING:
     from weft.store.cassandra.registered_store import RegisteredStore
@@ -42,18 +46,28 @@ def is_cluster(settings: Settings) -> bool:
 
 def open_reader(path: Path, settings: Settings) -> Reader:
     """A view of the store, which another process may be writing; an embedded one is at `path`. Close it."""
-    return _READERS[settings.store.url.partition(":")[0]](path, settings)
+    return _whole(_READERS[settings.store.url.partition(":")[0]](path, settings), path, settings)
 
 
 def open_store(path: Path, settings: Settings) -> Store:
     """The embedded store at `path` as its one writer, made if there is none. Close it."""
     from weft.store.rocksdb import RocksStore
 
-    return RocksStore(path, settings.store)
+    return _whole(RocksStore(path, settings.store), path, settings)
 
 
 def open_cluster(settings: Settings) -> RegisteredStore:
     """The store of a cluster; it is written by whoever owns it (see `RegisteredStore.own`). Close it."""
     from weft.store.cassandra.opening import open_unowned
 
-    return open_unowned(settings)
+    return _whole(open_unowned(settings), Path(), settings)
+
+
+def _whole(store: Opened, path: Path, settings: Settings) -> Opened:
+    """The store, closed again with an error if another one is still being copied into it."""
+    try:
+        refuse_unfinished(store, hide_password(settings.store.url) if is_cluster(settings) else path)
+    except BaseException:
+        store.close()
+        raise
+    return store

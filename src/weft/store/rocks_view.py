@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Final, Self, cast
 
 from rocksdict import Rdict, RdictIter
 
-from weft.store.api import Cell, Column
+from weft.store.api import Cell, Column, Walked
 from weft.store.directory import store_id
 from weft.store.encoding import after, cell_key, family_key, row_key, rows_key, split_key
 from weft.store.rocks_options import translated
@@ -18,6 +18,9 @@ from weft.store.values import split_value, value_of
 
 LAST_SEQ = cell_key(Table.META.byte, b"seq", b"", b"")
 """An empty cell whose own seq is the highest in the store: written with every batch."""
+
+_BLOCK: Final = 1000
+"""Cells that a walk gives at once."""
 
 
 class RocksView:
@@ -67,6 +70,12 @@ class RocksView:
             iterator.seek(after(row_key(table.byte, row)))
         self._check(iterator.status)
 
+    def column(
+        self, table: Table, prefix: bytes, family: bytes, qualifier: bytes, *, start: bytes | None = None
+    ) -> Iterator[Cell]:
+        for row in self.rows(table, prefix, start=start):
+            yield from filter(None, self.get(table, [Column(row, family, qualifier)]))
+
     def scan_rows(
         self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
     ) -> Iterator[Cell]:
@@ -75,6 +84,11 @@ class RocksView:
         return self._backward(
             rows_key(table.byte, prefix), None if start is None else after(row_key(table.byte, start))
         )
+
+    def walk(self, table: Table, prefix: bytes = b"", *, start: bytes = b"") -> Iterator[Walked]:
+        cells = self._forward(rows_key(table.byte, prefix), start)
+        while block := list(islice(cells, _BLOCK)):
+            yield Walked(block, cell_key(table.byte, *block[-1][:3]) + b"\0")
 
     def encoded_rows(self, table: Table, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         begin = rows_key(table.byte, prefix)

@@ -15,7 +15,7 @@ from weft import failpoints
 from weft.config.sections import StoreSettings
 from weft.errors import BatchRefused, StoreError, StoreUnwritable, WeftError
 from weft.store import directory
-from weft.store.api import Batch, Capability, range_keys
+from weft.store.api import Batch, Capability, CopiedCell, range_keys
 from weft.store.rocks_ingest import SortedFiles, moving_in, with_last_seq
 from weft.store.rocks_options import engine_options, let_merging_wait, open_database, translated
 from weft.store.rocks_view import LAST_SEQ, RocksView
@@ -67,9 +67,13 @@ class RocksStore(RocksView):
 
     def write(self, batch: Batch, seq: int) -> None:
         self._refuse_seq(seq)
+        self._write_prepared(lambda: self._prepare(batch, seq))
+        self._seq = seq
+
+    def _write_prepared(self, prepare: Callable[[], WriteBatch]) -> None:
         try:
             failpoints.point("store.write.before")
-            while not self._commit(self._prepare(batch, seq)):
+            while not self._commit(prepare()):
                 self._wait_for_compaction()
             failpoints.point("store.write.after")
         except BatchRefused:
@@ -77,7 +81,13 @@ class RocksStore(RocksView):
         except Exception as error:
             self._failure = translated(self._path, error)
             raise self._failure from error
-        self._seq = seq
+
+    def is_empty(self) -> bool:
+        return next(self._forward(b"", None), None) is None
+
+    def copy_in(self, cells: Mapping[bytes, CopiedCell]) -> None:
+        self._refuse_after_failure()
+        self._write_prepared(lambda: self._prepare_copies(cells))
 
     def _commit(self, prepared: WriteBatch) -> bool:
         """False when RocksDB would make us wait: it would hold every thread of this process meanwhile, and on a full
@@ -135,9 +145,12 @@ class RocksStore(RocksView):
             raise self._failure from error
         self._seq = seq
 
-    def _refuse_seq(self, seq: int) -> None:
+    def _refuse_after_failure(self) -> None:
         if self._failure is not None:
             raise StoreUnwritable(self._path, f"an earlier write failed, open the store again: {self._failure.problem}")
+
+    def _refuse_seq(self, seq: int) -> None:
+        self._refuse_after_failure()
         if seq <= self._seq:
             raise BatchRefused(self._path, f"seq {seq} is not above {self._seq}, the last one written here")
 
@@ -165,6 +178,13 @@ class RocksStore(RocksView):
         if prepared.size_in_bytes() > MAX_BATCH:
             size = prepared.size_in_bytes()
             raise BatchRefused(self._path, f"a batch of {size:,} bytes is over the limit of {MAX_BATCH:,}; split it")
+        return prepared
+
+    def _prepare_copies(self, cells: Mapping[bytes, CopiedCell]) -> WriteBatch:
+        prepared = WriteBatch(raw_mode=True)
+        for key in sorted(cells):
+            seq, value = cells[key]
+            prepared[key] = self._stored(Stamp(seq), value)
         return prepared
 
     def _stored(self, stamp: Stamp, value: bytes) -> bytes:

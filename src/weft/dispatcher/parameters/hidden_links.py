@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
+from weft.dispatcher.domain_work import domains
 from weft.dispatcher.link_records import DOMAIN_ROW, LINK, LinkPhase, LinkRecord, decode_record
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.parameters import evidence_cells
@@ -80,7 +81,7 @@ def postpone(links: LinkRound, domain: bytes, reduced: Reduced, fetched: LinkRec
     make_known(links, domain, reduced, fetched)
     known = links.read([place])[0]
     if known is not None and known.phase is LinkPhase.NEW:
-        links.put(*place, msgspec.structs.replace(known, phase=LinkPhase.DUE, due=fetched.due))
+        links.put(*place, msgspec.structs.replace(known, phase=LinkPhase.DUE, due=fetched.due, wanted=fetched.wanted))
 
 
 def come_closer(links: LinkRound, place: tuple[bytes, bytes], record: LinkRecord, way: Way) -> None:
@@ -172,7 +173,7 @@ class UserRuleChanges:
 
     def _domains_of(self, name: str) -> list[bytes]:
         if name == ANYWHERE:
-            return [row[len(DOMAIN_ROW) :] for row in self._reader.rows(Table.LINKS, DOMAIN_ROW)]
+            return list(domains(self._reader))
         return [reversed_domain(domain_of_host(name)).encode()]
 
 

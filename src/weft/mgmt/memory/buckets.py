@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft.errors import IndexOwned, OwnerReplaced, WritingHeld
 from weft.mgmt.memory.state import MemoryCalls
-from weft.mgmt.values import Lease, NodeState, TakenBucket
+from weft.mgmt.values import AdoptedIndex, Lease, NodeState, TakenBucket
 
 _UNOWNED = TakenBucket(0, 0, b"")
 
@@ -32,6 +32,12 @@ class MemoryBuckets(MemoryCalls):
         for holder in self.writing_holders():
             raise WritingHeld(holder)
         self._state.buckets[bucket] = TakenBucket(epoch, seq, batch)
+
+    def adopt_index(self, index: AdoptedIndex) -> None:
+        self._state.store = index.store
+        known = self._state.buckets.get(0, _UNOWNED)
+        self._state.bucket_owners.pop(0, None)
+        self._state.buckets[0] = TakenBucket(known.epoch + 1, index.seq, index.batch)
 
     def hold_writing(self, id_: str, holder: str, seconds: float, bucket: int = 0) -> TakenBucket:
         self._state.holds[id_] = (holder, self._clock.now() + round(seconds * 1000))

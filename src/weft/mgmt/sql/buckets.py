@@ -27,6 +27,11 @@ _REGISTER: Final = """
 UPDATE bucket SET seq = :seq, batch = :batch
 WHERE number = :bucket AND epoch = :epoch AND (seq = :before OR (seq = :seq AND batch = :batch))
 """
+_START: Final = """
+INSERT INTO bucket (number, epoch, seq, batch) VALUES (:bucket, 1, :seq, :batch)
+ON CONFLICT (number) DO UPDATE SET epoch = bucket.epoch + 1, node = NULL, node_epoch = NULL, seq = excluded.seq,
+    batch = excluded.batch
+"""
 _HELD: Final = "SELECT holder FROM writing_hold WHERE held_until > :now ORDER BY id"
 _HOLD: Final = """
 INSERT INTO writing_hold (id, holder, held_until) VALUES (:id, :holder, :until)
@@ -50,6 +55,11 @@ def register_batch(tx: Transaction, epoch: int, before: int, seq: int, batch: by
     # Behind the update: whoever holds writing locks the same row, and has either seen this batch or is seen here.
     for (holder,) in tx.rows(_HELD, now=tx.now):
         raise WritingHeld(holder)
+
+
+def start_bucket(tx: Transaction, seq: int, batch: bytes, bucket: int = 0) -> None:
+    """Nobody owns it any more, and this is the last batch of the next owner's store."""
+    tx.run(_START, bucket=bucket, seq=seq, batch=batch)
 
 
 def hold_writing(tx: Transaction, id_: str, holder: str, seconds: float, bucket: int = 0) -> TakenBucket:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 Row = tuple[Any, ...]
@@ -30,6 +30,15 @@ class Transaction(Protocol):
 
     def change(self, sql: str, columns: str, given: Sequence[Sequence[object]]) -> None:
         """Do an UPDATE for each row, as in `each`; with the word {from} before its WHERE."""
+
+    def columns(self, table: str) -> list[str]:
+        """What the columns of a table are called, in their order."""
+
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], number: str) -> int:
+        """Insert rows as they are; returns how many. They may refer to each other in any order.
+
+        `number` is the column that the database numbers new rows by, which go on above these; empty: there is none.
+        """
 
     def serialise(self, what: int) -> None:
         """Wait until no other transaction is between this call, with the same number, and its end."""

@@ -18,6 +18,7 @@ from weft.mgmt.sql import (
     index_servers,
     leases,
     links,
+    moving,
     nodes,
     overview,
     results,
@@ -29,7 +30,19 @@ from weft.mgmt.sql import (
 from weft.mgmt.sql.clock_jumps import ClockWentBack, cut_waits, in_time
 from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Database, Transaction
-from weft.mgmt.values import Chunk, Counts, Lease, Node, NodeAbout, NodeId, NodeState, NodeTold, NodeType, TakenBucket
+from weft.mgmt.values import (
+    AdoptedIndex,
+    Chunk,
+    Counts,
+    Lease,
+    Node,
+    NodeAbout,
+    NodeId,
+    NodeState,
+    NodeTold,
+    NodeType,
+    TakenBucket,
+)
 
 log = logging.getLogger(__name__)
 
@@ -136,6 +149,8 @@ class SqlMgmt:
     agree = writes(identity.agree)
     own_store = writes(identity.own_store)
     index_store = reads(identity.index_store)
+    adopt_index = writes(moving.adopt_index)
+    is_unused = reads(moving.is_unused)
 
     register_batch = writes(buckets.register_batch)
     hold_writing = writes(buckets.hold_writing)
@@ -212,6 +227,10 @@ class SqlMgmt:
         return self._counts(self._settings)
 
     resting_hosts = reads(overview.resting_hosts)
+
+    def copy_into(self, target: SqlMgmt, index: AdoptedIndex, where: str) -> int:
+        """Copy everything but who holds what now into an empty control plane, whose index is another one."""
+        return moving.copy_control_plane(self._database, target._database, index, where)
 
     _table = reads(overview.table)
 

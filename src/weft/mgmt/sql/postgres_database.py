@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import RLock
@@ -58,6 +58,23 @@ class PostgresTransaction:
 
     def change(self, sql: str, columns: str, given: Sequence[Sequence[object]]) -> None:
         self._execute(sql.replace("{from}", f"FROM {{rows {columns}}} AS given"), {"rows": given})
+
+    def columns(self, table: str) -> list[str]:
+        found = self.connection.execute(f"SELECT * FROM {table} LIMIT 0")  # noqa: S608 - our own tables
+        return [column.name for column in found.description or ()]
+
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], number: str) -> int:
+        names, count = ", ".join(f'"{name}"' for name in columns), 0
+        with self.connection.cursor() as cursor:
+            # One statement: only at its end must the rows that others refer to be there.
+            with cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+                    count += 1
+            if number and count:
+                newest = f'(SELECT max("{number}") FROM {table})'  # noqa: S608
+                cursor.execute(f"SELECT setval(pg_get_serial_sequence('{table}', '{number}'), {newest})")
+        return count
 
     def serialise(self, what: int) -> None:
         self.connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCK_SPACE, what))

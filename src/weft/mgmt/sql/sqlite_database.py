@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -69,8 +69,20 @@ class SqliteTransaction:
         rows = (dict(zip(names, row, strict=True)) for row in given)
         self.connection.executemany(_per_row(sql), rows)
 
+    def columns(self, table: str) -> list[str]:
+        return _described(self.connection.execute(f"SELECT * FROM {table} LIMIT 0"))  # noqa: S608 - our own tables
+
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], number: str) -> int:
+        self.connection.execute("PRAGMA defer_foreign_keys = ON")  # until the end of this transaction
+        names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
+        return self.connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows).rowcount  # noqa: S608
+
     def serialise(self, what: int) -> None:
         """SQLite lets in one writer at a time."""
+
+
+def _described(cursor: sqlite3.Cursor) -> list[str]:
+    return [column[0] for column in cursor.description]
 
 
 @lru_cache(maxsize=64)

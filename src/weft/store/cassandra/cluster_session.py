@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Condition, Event
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from cassandra import (
     AuthenticationFailed,
@@ -59,6 +59,8 @@ _PASSING: Final = (
 """The cluster may answer when it is asked again."""
 _LOOK_FOR_NODES_EVERY: Final = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE, _TELL_EVERY = 0.05, 2.0, 30.0
+_LARGEST_PAGE: Final = 2_000
+"""Rows: who reads on after small pages gets larger ones."""
 
 Row = tuple[Any, ...]
 
@@ -70,8 +72,30 @@ class Request:
     page_size: int | None = None
 
 
+class CellSession(Protocol):
+    """What a store needs of a cluster. Every request is repeated until it is answered, or ends with StoreError."""
+
+    address: ClusterAddress
+    name: str
+    give_up: Event
+    """Once it is set, nothing is repeated any more."""
+    waits_for: str
+    """Why a request was not answered and is repeated, for people; empty: nothing waits."""
+
+    def write(self, groups: Iterable[Sequence[Request]]) -> None:
+        """Have every group acknowledged; a group lies in one partition and is taken in whole. In any order."""
+
+    def read(self, requests: Sequence[Request]) -> list[list[Row]]:
+        """All rows of each request, in the order of requests."""
+
+    def pages(self, request: Request) -> Iterator[list[Row]]:
+        """The rows of one request page by page; the first page is asked for at once."""
+
+    def close(self) -> None: ...
+
+
 class ClusterSession:
-    """`patience` is how many seconds a request is repeated for; None: until it is answered or `give_up` is set.
+    """A CellSession. `patience`: seconds that a request is repeated for; None: until its answer or until `give_up`.
 
     Raises StoreError with a sentence when the cluster refuses, or does not answer in time.
     """
@@ -88,11 +112,9 @@ class ClusterSession:
         self._prepared: dict[Statement, PreparedStatement] = {}
 
     def write(self, groups: Iterable[Sequence[Request]]) -> None:
-        """Have every group acknowledged; a group lies in one partition and is taken in whole. In any order."""
         self._all((self._bound_group(group) for group in groups), lambda _: None)
 
     def read(self, requests: Sequence[Request]) -> list[list[Row]]:
-        """All rows of each request, in the order of requests."""
         found: list[list[Row]] = [[] for _ in requests]
         bound = (self._bound(request) for request in requests)
 
@@ -104,8 +126,7 @@ class ClusterSession:
         return found
 
     def pages(self, request: Request) -> Iterator[list[Row]]:
-        """The rows of one request page by page; the first page is asked for at once."""
-        return _Pages(self, self._bound(request))
+        return _Pages(self, self._bound(request), request.page_size or _LARGEST_PAGE)
 
     def run(self, text: str, *, from_one_node: bool = False) -> list[Row]:
         """A statement of the schema, or of the cluster's own tables."""
@@ -176,11 +197,12 @@ class ClusterSession:
             except DriverException as error:
                 raise refusal(self.address, error) from error
 
-    def ask_async(self, statement: Any) -> ResponseFuture:
-        return self._session.execute_async(statement)
+    def ask_async(self, statement: Any, paging_state: bytes | None = None) -> ResponseFuture:
+        # The driver does not look at the statement's own paging state.
+        return self._session.execute_async(statement, paging_state=paging_state)
 
-    def answered(self, future: ResponseFuture, statement: Any) -> Any:
-        """What a request gave; asked again while the cluster cannot answer."""
+    def answered(self, future: ResponseFuture, again: Callable[[], ResponseFuture]) -> Any:
+        """What a request gave; asked `again` while the cluster cannot answer."""
         waiting = _Waiting(self)
         while True:
             try:
@@ -189,7 +211,7 @@ class ClusterSession:
                 return answer
             except _PASSING as error:
                 waiting.pause(error)
-                future = self._session.execute_async(statement)
+                future = again()
             except DriverException as error:
                 raise refusal(self.address, error) from error
 
@@ -266,21 +288,27 @@ class _Waiting:
 
 
 class _Pages(Iterator[list[Row]]):
-    def __init__(self, session: ClusterSession, statement: Any) -> None:
-        self._session, self._statement = session, statement
-        self._future: ResponseFuture | None = session.ask_async(statement)
+    def __init__(self, session: ClusterSession, statement: Any, size: int) -> None:
+        self._session, self._statement, self._size = session, statement, size
+        self._position: bytes | None = None
+        self._future: ResponseFuture | None = self._ask()
 
     def __next__(self) -> list[Row]:
         if self._future is None:
             raise StopIteration
-        result = self._session.answered(self._future, self._statement)
+        result = self._session.answered(self._future, self._ask)
         rows = list(result.current_rows)
+        self._future = None
         if result.has_more_pages:
-            self._statement.paging_state = result.paging_state
-            self._future = self._session.ask_async(self._statement)
-        else:
-            self._future = None
+            self._position = result.paging_state
+            # Whoever reads on will read much.
+            self._size = max(self._size, min(4 * self._size, _LARGEST_PAGE))
+            self._statement.fetch_size = self._size
+            self._future = self._ask()
         return rows
+
+    def _ask(self) -> ResponseFuture:
+        return self._session.ask_async(self._statement, self._position)
 
 
 def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:

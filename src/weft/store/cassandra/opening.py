@@ -18,15 +18,13 @@ except ImportError as error:
 
 from weft.store.cassandra.cluster_session import ClusterSession
 from weft.store.cassandra.registered_store import RegisteredStore
-from weft.store.cassandra.schema import Keyspace, read_keyspace
+from weft.store.cassandra.schema import Keyspace, empty_keyspace, read_keyspace
+from weft.store.cassandra.store import CassandraStore
 from weft.store.cassandra.view import CassandraView
-from weft.store.cassandra.writing import Lifetimes
 
 _DAY: Final = 86_400
 _LONGEST: Final = 20 * 365 * _DAY
 """Cassandra takes no longer lifetime."""
-_SPARE_DAYS: Final = 2
-"""Cells live so much longer than they are kept: what is dropped on purpose is dropped, and noted, before."""
 
 
 def open_view(settings: Settings) -> CassandraView:
@@ -37,7 +35,22 @@ def open_view(settings: Settings) -> CassandraView:
 def open_unowned(settings: Settings) -> RegisteredStore:
     """For whoever takes it over: requests are repeated until they are answered, or `give_up` is called."""
     session, keyspace = _connected(parse_address(settings.store.url), patience=None)
-    return RegisteredStore(session, keyspace, lifetimes_of(settings))
+    return RegisteredStore(session, keyspace, lifetime_of(settings))
+
+
+def open_to_copy(settings: Settings) -> CassandraStore:
+    """For whoever copies another store into it, and nobody owns it yet."""
+    session, keyspace = _connected(parse_address(settings.store.url), patience=60.0)
+    return CassandraStore(session, keyspace, lifetime_of(settings))
+
+
+def clear(settings: Settings) -> None:
+    """Empty the store, for good."""
+    session, _ = _connected(parse_address(settings.store.url), patience=60.0)
+    try:
+        empty_keyspace(session)
+    finally:
+        session.close()
 
 
 def open_session(settings: Settings) -> ClusterSession:
@@ -45,13 +58,9 @@ def open_session(settings: Settings) -> ClusterSession:
     return ClusterSession(parse_address(settings.store.url))
 
 
-def lifetimes_of(settings: Settings) -> Lifetimes:
-    keep, feed = settings.index.keep_days, settings.index.feed_days
-    return Lifetimes(changes=_seconds(keep), feed=_seconds(feed))
-
-
-def _seconds(days: int) -> int:
-    return min((days + _SPARE_DAYS) * _DAY, _LONGEST)
+def lifetime_of(settings: Settings) -> int:
+    """Seconds that history is kept for."""
+    return min(settings.index.keep_days * _DAY, _LONGEST)
 
 
 def _connected(address: ClusterAddress, patience: float | None) -> tuple[ClusterSession, Keyspace]:

@@ -2,8 +2,10 @@
 
 Cells lie in partitions named by a base (the part of the index that a domain belongs to) and a shard. A row's home is
 one partition; families without bound are spread over all shards of their base by the name in their qualifier, so that
-no partition grows with one page or domain, and are read by a merge. Rankings have a form of their own (`ranking`): if
-they were keyed by the count, every count that moves would leave a tombstone where the ranking is read.
+no partition grows with one page or domain, and are read by a merge. The few small cells that every domain has lie in
+one partition for each base, so that one of them is read for all domains without reading anything else. Rankings have a
+form of their own (`ranking`): if they were keyed by the count, every count that moves would leave a tombstone where the
+ranking is read.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from weft.model.versions import BASES
 from weft.store.encoding import descending, split_descending
 from weft.store.tables import Table
 
+REMEMBERED: Final = b"w:"
 META_BASE: Final = BASES
 """The store's own notes belong to no domain."""
 _CHANGES, _FEED, _FLUO, _LINKS, _META, _QUERY = (
@@ -42,6 +45,9 @@ class Partition(NamedTuple):
 
     base: int
     shard: int
+
+
+_NOTES: Final = Partition(META_BASE, 0)
 
 
 class Ranked(NamedTuple):
@@ -91,32 +97,45 @@ class Placement:
             is_spread = (table is _QUERY and row[:2] == b"p:") or (table is _LINKS and row[:2] == b"l:")
         else:
             is_spread = spread_name(table, row, family, b"\xff" * 16) is not None
-        return [Partition(home.base, shard) for shard in range(self.shards)] if is_spread else [home]
+        if not is_spread:
+            return [home]
+        shards = [Partition(home.base, shard) for shard in range(self.shards)]
+        return [*shards, home] if family is None and home.shard == self.shards else shards
+
+    def of_column(self, table: Table, prefix: bytes, family: bytes) -> list[Partition] | None:
+        """Where the cells of a small family lie, one of each row that begins with `prefix`; None: they lie anywhere."""
+        if not _is_of_domain(table, prefix) or spread_name(table, prefix, family, b"") is not None:
+            return None
+        return [Partition(base, self.shards) for base in range(BASES)]
 
     def home(self, table: Table, row: bytes) -> Partition:
-        if table is _META:
-            return Partition(META_BASE, 0)
         kind = row[:2]
+        if table is _META:
+            return _NOTES
         if kind == b"p:" or (table is Table.DOCS and kind == b"x:") or (table is _CHANGES and kind == b"u:"):
             return self._of_uri(row[2:])
         if kind in (b"d:", b"l:"):
-            return self._of_domain(row[2:])
+            return self._of_domain(table, row)
         if table is _FLUO:
             return self._of_fluo(row, kind)
         if table is _LINKS and kind == b"s:":
             return Partition(base_of_site(row[2:]), 0)
-        base = base_in(row[2:4]) if (table, kind) in _BY_BASE else None
-        return self._of_name(row) if base is None else Partition(base, 0)
+        return self._of_base(row) if (table, kind) in _BY_BASE else self._of_name(row)
 
     def of_rows(self, table: Table, prefix: bytes) -> list[Partition]:
-        """Where rows that begin with `prefix` may lie."""
+        """Where rows that begin with `prefix` may lie; those of a ranking have no other cells."""
+        if (table, prefix[:2]) in _GLOBAL:
+            return []
         if table is _META:
-            return [Partition(META_BASE, 0)]
+            return [_NOTES]
         base = None
+        shards = self.shards + 1 if table in (_LINKS, _QUERY) else self.shards
         if table is _FLUO and prefix[:3] in (b"um:", b"dm:", b"tm:"):
             base = base_in(prefix[3:5])
+        elif (table, prefix[:2]) in _BY_BASE:
+            base, shards = base_in(prefix[2:]), 1
         bases = range(BASES) if base is None else (base,)
-        return [Partition(each, shard) for each in bases for shard in range(self.shards)]
+        return [Partition(each, shard) for each in bases for shard in range(shards)]
 
     def _of_fluo(self, row: bytes, kind: bytes) -> Partition:
         base = base_in(row[3:5]) if kind in (b"um", b"dm", b"tm") else None
@@ -127,8 +146,14 @@ class Placement:
     def _of_uri(self, uri: bytes) -> Partition:
         return Partition(base_of_uri(uri), crc32(uri) % self.shards)
 
-    def _of_domain(self, domain: bytes) -> Partition:
-        return Partition(crc32(domain) % BASES, crc32(domain) // BASES % self.shards)
+    def _of_domain(self, table: Table, row: bytes) -> Partition:
+        """The shard beyond all others holds what every domain has one of."""
+        base, rest = crc32(row[2:]) % BASES, crc32(row[2:]) // BASES
+        return Partition(base, self.shards if _is_of_domain(table, row) else rest % self.shards)
+
+    def _of_base(self, row: bytes) -> Partition:
+        base = base_in(row[2:4])
+        return Partition(crc32(row) % BASES if base is None else base, 0)
 
     def _of_name(self, row: bytes) -> Partition:
         """A row that means nothing to the link index, as tests write them."""
@@ -158,6 +183,17 @@ class Placement:
         return Rankings(row, [Partition(base, shard) for shard in range(self.shards)])
 
 
+def is_remembered(table: Table, row: bytes) -> bool:
+    """Whether a row is kept in the owner's memory alone, because it follows from others: the lists of domains with
+    work. Their cells come and go at the low end, where every delete would leave a tombstone in the way."""
+    return table is _LINKS and row[:2] == REMEMBERED
+
+
+def _is_of_domain(table: Table, row: bytes) -> bool:
+    """Whether every domain has one such row, with small cells besides those that are spread or ranked."""
+    return (table, row[:2]) in ((_LINKS, b"l:"), (_QUERY, b"d:"))
+
+
 def spread_name(table: Table, row: bytes, family: bytes, qualifier: bytes) -> bytes | None:
     """By what a cell of a family without bound is spread over the shards; None: it lies with its row."""
     if table is _QUERY and family == b"inlinks" and row[:2] == b"p:":
@@ -178,9 +214,13 @@ def ranked_place(data: bytes) -> tuple[int, bytes] | None:
     return (count, name) if name and descending(count) == data[:size] else None
 
 
-def keeps_with_time(table: Table, family: bytes) -> bool:
-    """Whether a cell is never written again and vanishes by itself: history, and what a round told search."""
-    return table is _CHANGES or (table is _FEED and family == b"round")
+def keeps_with_time(table: Table) -> bool:
+    """Whether cells are never written again and vanish by themselves: those of history.
+
+    What rounds told search is deleted instead: an index server must find noted what is gone, however long nothing is
+    written. It and whoever deletes read from that note on, so no tombstone is in their way.
+    """
+    return table is _CHANGES
 
 
 def base_in(digits: bytes) -> int | None:

@@ -51,6 +51,16 @@ class Statement(Enum):
     WALK_CELLS_BACKWARDS = f"{_FOUND} cells {_PART} AND row >= ? AND row < ? {_BACKWARDS}"
     WALK_HISTORY = f"{_FOUND} history {_PART} AND row >= ? AND row < ?"
     WALK_HISTORY_BACKWARDS = f"{_FOUND} history {_PART} AND row >= ? AND row < ? {_BACKWARDS}"
+    # A whole table, a piece of the ring after the other.
+    WALK_NEAR = f"{_FOUND} near WHERE token(row) > ? AND token(row) <= ?"
+    WALK_RANKS = (
+        "SELECT list, name, count, value, WRITETIME(count) FROM ranking "
+        "WHERE token(list, base, shard) > ? AND token(list, base, shard) <= ?"
+    )
+    ANY_CELL = "SELECT base FROM cells LIMIT 1"
+    ANY_HISTORY = "SELECT base FROM history LIMIT 1"
+    ANY_RANK = "SELECT base FROM ranking LIMIT 1"
+    ANY_NEAR = "SELECT row FROM near LIMIT 1"
     ROWS_OF_CELLS = f"SELECT row FROM cells {_PART} AND row >= ? AND row < ? GROUP BY row"
     ROWS_OF_HISTORY = f"SELECT row FROM history {_PART} AND row >= ? AND row < ? GROUP BY row"
     ROWS_OF_NEAR = "SELECT DISTINCT row FROM near"
@@ -65,6 +75,9 @@ class Statement(Enum):
 
 
 WRITES: Final = tuple(each for each in Statement if not each.value.startswith("SELECT"))
+
+ANY_ROW: Final = (Statement.ANY_CELL, Statement.ANY_HISTORY, Statement.ANY_RANK, Statement.ANY_NEAR)
+"""Find something in a store that is not empty."""
 
 
 def text_of(statement: Statement, keyspace: str) -> str:

@@ -8,11 +8,12 @@ from typing import NoReturn, Self
 
 from weft import failpoints
 from weft.errors import BatchRefused
-from weft.store.api import Batch, Capability
-from weft.store.cassandra.cluster_session import ClusterSession, Request
+from weft.store.api import Batch, Capability, CopiedCell
+from weft.store.cassandra.cluster_session import CellSession, Request
 from weft.store.cassandra.schema import Keyspace
+from weft.store.cassandra.statements import ANY_ROW
 from weft.store.cassandra.view import SEQ_COLUMN, CassandraView
-from weft.store.cassandra.writing import Lifetimes, write_groups
+from weft.store.cassandra.writing import copy_groups, write_groups
 from weft.store.encoding import cell_key
 from weft.store.tables import Table
 
@@ -22,11 +23,14 @@ _SEQ_KEY = cell_key(Table.META.byte, *SEQ_COLUMN)
 class CassandraStore(CassandraView):
     """Cells alone: whoever owns the index writes through `RegisteredStore`, so that no batch is ever left in part."""
 
-    capabilities = Capability.ANY_ORDER
+    capabilities = Capability.ANY_ORDER | Capability.EXPIRES
+    # An owner reads between its batches, and checks read while writing is held: then a double is a fault to be seen.
+    _shows_doubles = True
 
-    def __init__(self, session: ClusterSession, keyspace: Keyspace, lifetimes: Lifetimes) -> None:
+    def __init__(self, session: CellSession, keyspace: Keyspace, lifetime: int) -> None:
+        """`lifetime` is how many seconds history is kept for."""
         super().__init__(session, keyspace)
-        self._lifetimes = lifetimes
+        self._lifetime = lifetime
         self._highest = self.complete_to()
 
     @property
@@ -36,18 +40,27 @@ class CassandraStore(CassandraView):
     def write(self, batch: Batch, seq: int) -> None:
         self._apply(self._groups(batch, seq), seq)
 
+    def is_empty(self) -> bool:
+        return not any(self._session.read([Request(statement, ()) for statement in ANY_ROW]))
+
+    def copy_in(self, cells: Mapping[bytes, CopiedCell]) -> None:
+        notes = {key: cell for key, cell in cells.items() if key[:1] == Table.META.byte}
+        others = {key: cell for key, cell in cells.items() if key not in notes}
+        for some in (others, notes):
+            self._session.write(_passing(copy_groups(some, self._placement, self._lifetime)))
+
     def _groups(self, batch: Batch, seq: int) -> list[list[Request]]:
         """What writes the batch. Raises BatchRefused before anything has happened."""
         if seq < 1:
             raise BatchRefused(self._session.name, f"seq {seq} is not a sequence number; they count from 1")
         if batch.row_ranges:
             raise BatchRefused(self._session.name, "row ranges cannot be deleted in a cluster")
-        return list(write_groups(batch.cells, seq, self._placement, self._lifetimes))
+        return list(write_groups(batch.cells, seq, self._placement, self._lifetime))
 
     def _apply(self, groups: Iterable[list[Request]], seq: int) -> None:
         self._session.write(_passing(groups))
         # Alone and last: who sees it may rely on all the rest.
-        self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetimes))
+        self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetime))
         self._highest = max(self._highest, seq)
 
     def refresh(self) -> None:

@@ -8,14 +8,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice
 from typing import Any, Final, Self
 
-from weft.store.api import Cell, Column
+from weft.store.api import Cell, Column, Walked
 from weft.store.cassandra.bands import SINGLE, RankedCell, band_of, sorted_bands
-from weft.store.cassandra.cluster_session import ClusterSession, Request, Row
+from weft.store.cassandra.cluster_session import CellSession, Request, Row
+from weft.store.cassandra.columns import (
+    PAGE_CUR,
+    column_name,
+    is_near,
+    meets,
+    row_range,
+    split_column,
+    stored_in,
+)
 from weft.store.cassandra.packing import unpacked
 from weft.store.cassandra.placement import Partition, Placement, Rankings, keeps_with_time
 from weft.store.cassandra.schema import Keyspace
 from weft.store.cassandra.statements import Statement
-from weft.store.encoding import after, cell_key, descending, family_key, split_descending
+from weft.store.cassandra.walking import PAGE, Walk, rank_value
+from weft.store.encoding import after, cell_key, descending, split_descending
 from weft.store.tables import Table
 
 SEQ_COLUMN: Final = Column(b"seq")
@@ -24,16 +34,19 @@ _END: Final = b"\xff" * 9
 """Above every row and every column: tables begin with a smaller byte, and no family begins with nine of these."""
 _AT_ONCE: Final = 100
 """Cells that one request asks for by name."""
-_PAGE: Final = 2_000
+_FIRST_RANKS: Final = 64
+"""Rows of a ranking's first page: a reader asks every partition of it, and mostly for the best few."""
 _REMEMBERED: Final = 10_000
 """Names of a ranking that are told from their doubles: more than anybody looks at, and walks hold writing."""
-_PAGE_CUR: Final = (b"page", b"cur")
 
 
 class CassandraView:
     """A Reader. Nothing holds still: a batch that is being written may be seen in part."""
 
-    def __init__(self, session: ClusterSession, keyspace: Keyspace) -> None:
+    _shows_doubles = False
+    """Whether a name that is in two bands of a ranking is shown twice."""
+
+    def __init__(self, session: CellSession, keyspace: Keyspace) -> None:
         self._session, self.keyspace, self._placement = session, keyspace, Placement(keyspace.shards)
         self._seen_seq: int | None = None
 
@@ -75,7 +88,7 @@ class CassandraView:
         row, name = table.byte + column.row, column_name(column.family, column.qualifier)
         if is_near(table, column.row):
             return Statement.GET_NEAR, column.row, (row, name)
-        statement = Statement.GET_HISTORY if keeps_with_time(table, column.family) else Statement.GET_CELLS
+        statement = Statement.GET_HISTORY if keeps_with_time(table) else Statement.GET_CELLS
         return statement, self._placement.of_cell(table, *column), (row, name)
 
     def _looked_up(self, places: dict[tuple[Statement, Any], set[tuple[bytes, bytes]]]) -> dict[Any, Row]:
@@ -100,7 +113,7 @@ class CassandraView:
         rows = self._session.read([Request(Statement.SCAN_BAND_FROM, (*place, band, name), 1)])[0]
         for _, of, count, value, seq in rows[:1]:
             if of == name and count == ranked.counted:
-                return Cell(*column, seq, b"%d" % count if value is None else value)
+                return Cell(*column, seq, rank_value(count, value))
         return None
 
     # Cells of a row
@@ -143,7 +156,7 @@ class CassandraView:
         streams = list[Iterator[Cell]]()
         partitions = self._placement.of_family(table, row, family)
         page = _page_size(limit, len(partitions))
-        for statement, place in self._row_places(table, row, family, partitions, reverse=reverse):
+        for statement, place in self._row_places(table, row, partitions, reverse=reverse):
             request = Request(statement, (*place, table.byte + row, first, end), page)
             streams.append(self._cells(self._session.pages(request)))
         if table is Table.QUERY and row[:2] == b"p:" and family in (None, b"page"):
@@ -151,7 +164,7 @@ class CassandraView:
         return _merged(streams, reverse=reverse)
 
     def _row_places(
-        self, table: Table, row: bytes, family: bytes | None, partitions: list[Partition], *, reverse: bool
+        self, table: Table, row: bytes, partitions: list[Partition], *, reverse: bool
     ) -> Iterator[tuple[Statement, tuple[Any, ...]]]:
         if is_near(table, row):
             yield (Statement.SCAN_NEAR_BACKWARDS if reverse else Statement.SCAN_NEAR), ()
@@ -159,15 +172,12 @@ class CassandraView:
         of_cells = Statement.SCAN_CELLS_BACKWARDS if reverse else Statement.SCAN_CELLS
         of_history = Statement.SCAN_HISTORY_BACKWARDS if reverse else Statement.SCAN_HISTORY
         for partition in partitions:
-            if table is not Table.CHANGES and (family is None or not keeps_with_time(table, family)):
-                yield of_cells, partition
-            if table is Table.CHANGES or (table is Table.FEED and family in (None, b"round")):
-                yield of_history, partition
+            yield (of_history if keeps_with_time(table) else of_cells), partition
 
     def _shared_cur(self, row: bytes, first: bytes, end: bytes) -> Iterator[Cell]:
         """What a page says is stored once, with the state of the link index."""
-        if first <= column_name(*_PAGE_CUR) < end:
-            cell = self.get(Table.QUERY, [Column(row, *_PAGE_CUR)])[0]
+        if first <= column_name(*PAGE_CUR) < end:
+            cell = self.get(Table.QUERY, [Column(row, *PAGE_CUR)])[0]
             if cell is not None:
                 yield cell
 
@@ -185,19 +195,22 @@ class CassandraView:
     def _ranks_of_domain(self, row: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
         begin = None if start is None else _rank_start(start, reverse=reverse)
         for found in self._ranking(self._placement.domain_ranking(row), begin, reverse=reverse):
-            yield Cell(row, b"rank", descending(found.counted) + found.name, found.seq, _value(found))
+            yield Cell(
+                row, b"rank", descending(found.counted) + found.name, found.seq, rank_value(found.counted, found.value)
+            )
 
     def _scan_ranked_row(self, table: Table, row: bytes, family: bytes | None, prefix: bytes) -> Iterator[Cell]:
         cell = self._get_ranked(table, Column(row)) if not family and not prefix else None
         return iter(() if cell is None else (cell,))
 
     def _ranking(self, ranking: Rankings, begin: tuple[int, bytes] | None, *, reverse: bool) -> Iterator[RankedCell]:
-        """In order. While a batch is written a name may be in two bands, its new one and its old one: it is shown
+        """In order. While a batch is written a name may be in two bands, its new one and its old one: readers see it
         once."""
         streams = [
             self._ranks_of_partition(ranking.list, place, begin, reverse=reverse) for place in ranking.partitions
         ]
-        return _once_each(heapq.merge(*streams, key=_by_rank, reverse=reverse))
+        ranked = heapq.merge(*streams, key=_by_rank, reverse=reverse)
+        return ranked if self._shows_doubles else _once_each(ranked)
 
     def _ranks_of_partition(
         self, name: bytes, place: Partition, begin: tuple[int, bytes] | None, *, reverse: bool
@@ -218,30 +231,47 @@ class CassandraView:
         return (row for row, _ in groupby(heapq.merge(*streams)))
 
     def _rows_of_cells(self, table: Table, prefix: bytes, start: bytes | None) -> Iterator[bytes]:
-        first, end = _row_range(table, prefix, start)
+        first, end = row_range(table, prefix, start)
         streams = list[Iterator[bytes]]()
         for partition in self._placement.of_rows(table, prefix):
-            for statement in _tables(table, Statement.ROWS_OF_CELLS, Statement.ROWS_OF_HISTORY):
-                pages = self._session.pages(Request(statement, (*partition, first, end), _PAGE))
-                streams.append(row[0][1:] for page in pages for row in page)
+            statement = Statement.ROWS_OF_HISTORY if keeps_with_time(table) else Statement.ROWS_OF_CELLS
+            pages = self._session.pages(Request(statement, (*partition, first, end), PAGE))
+            streams.append(row[0][1:] for page in pages for row in page)
         if table is Table.LINKS and (prefix[:2] == b"n:" or not prefix):
-            near = self._session.read([Request(Statement.ROWS_OF_NEAR, (), _PAGE)])[0]
+            near = self._session.read([Request(Statement.ROWS_OF_NEAR, (), PAGE)])[0]
             streams.append(iter(sorted(row[0][1:] for row in near if first <= row[0] < end)))
         return heapq.merge(*streams)
 
     def _rows_of_rankings(self, table: Table, prefix: bytes, start: bytes | None) -> Iterator[Iterator[bytes]]:
         for kind in (b"p:", b"r:", b"t:"):
             ranking = self._placement.global_ranking(table, kind)
-            if ranking is not None and _meets(prefix, kind):
+            if ranking is not None and meets(prefix, kind):
                 yield (cell.row for cell in self._walk_ranking(kind, ranking, prefix, start, reverse=False))
-        if table is Table.QUERY and _meets(prefix, b"d:"):
+        if table is Table.QUERY and meets(prefix, b"d:"):
             yield iter(self._ranked_domains(prefix, start))
 
     def _ranked_domains(self, prefix: bytes, start: bytes | None) -> list[bytes]:
         """Rows of domains that have a ranking, also those that have nothing else: whoever checks wants to see them."""
-        lists = self._session.read([Request(Statement.LISTS, (), _PAGE)])[0]
+        lists = self._session.read([Request(Statement.LISTS, (), PAGE)])[0]
         found = {row[0] for row in lists if row[0][:2] == b"d:" and row[0].startswith(prefix)}
         return sorted(row for row in found if start is None or row >= start)
+
+    def column(
+        self, table: Table, prefix: bytes, family: bytes, qualifier: bytes, *, start: bytes | None = None
+    ) -> Iterator[Cell]:
+        partitions = self._placement.of_column(table, prefix, family)
+        if partitions is None:
+            found = self.scan_rows(table, prefix, start=start)
+        else:
+            found = self._walk_partitions(table, partitions, prefix, start)
+        return (cell for cell in found if (cell.family, cell.qualifier) == (family, qualifier))
+
+    def _walk_partitions(
+        self, table: Table, partitions: Sequence[Partition], prefix: bytes, start: bytes | None
+    ) -> Iterator[Cell]:
+        bounds = row_range(table, prefix, start)
+        requests = (Request(Statement.WALK_CELLS, (*place, *bounds), PAGE) for place in partitions)
+        return _merged([self._cells(self._session.pages(request)) for request in requests], reverse=False)
 
     def scan_rows(
         self, table: Table, prefix: bytes = b"", *, start: bytes | None = None, reverse: bool = False
@@ -249,31 +279,30 @@ class CassandraView:
         streams = [self._walk_cells(table, prefix, start, reverse=reverse)]
         for kind in (b"p:", b"r:", b"t:"):
             ranking = self._placement.global_ranking(table, kind)
-            if ranking is not None and _meets(prefix, kind):
+            if ranking is not None and meets(prefix, kind):
                 streams.append(self._walk_ranking(kind, ranking, prefix, start, reverse=reverse))
-        if table is Table.QUERY and _meets(prefix, b"d:"):
+        if table is Table.QUERY and meets(prefix, b"d:"):
             streams.append(self._walk_domain_ranks(prefix, start, reverse=reverse))
-        if table is Table.QUERY and _meets(prefix, b"p:"):
+        if table is Table.QUERY and meets(prefix, b"p:"):
             streams.append(self._walk_curs(prefix, start, reverse=reverse))
         return _merged(streams, reverse=reverse)
 
     def _walk_cells(self, table: Table, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
-        first, end = _row_range(table, prefix, start, reverse=reverse)
-        walks = (Statement.WALK_CELLS, Statement.WALK_HISTORY)
-        if reverse:
-            walks = (Statement.WALK_CELLS_BACKWARDS, Statement.WALK_HISTORY_BACKWARDS)
+        first, end = row_range(table, prefix, start, reverse=reverse)
+        statement = Statement.WALK_CELLS_BACKWARDS if reverse else Statement.WALK_CELLS
+        if keeps_with_time(table):
+            statement = Statement.WALK_HISTORY_BACKWARDS if reverse else Statement.WALK_HISTORY
         streams = [
-            self._cells(self._session.pages(Request(statement, (*partition, first, end), _PAGE)))
+            self._cells(self._session.pages(Request(statement, (*partition, first, end), PAGE)))
             for partition in self._placement.of_rows(table, prefix)
-            for statement in _tables(table, *walks)
         ]
-        if table is Table.LINKS and _meets(prefix, b"n:"):
+        if table is Table.LINKS and meets(prefix, b"n:"):
             streams.append(self._walk_near(prefix, start, reverse=reverse))
         return _merged(streams, reverse=reverse)
 
     def _walk_near(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
-        first, end = _row_range(Table.LINKS, prefix, start, reverse=reverse)
-        known = self._session.read([Request(Statement.ROWS_OF_NEAR, (), _PAGE)])[0]
+        first, end = row_range(Table.LINKS, prefix, start, reverse=reverse)
+        known = self._session.read([Request(Statement.ROWS_OF_NEAR, (), PAGE)])[0]
         for row in sorted((row[0] for row in known if first <= row[0] < end), reverse=reverse):
             yield from self.scan(Table.LINKS, row[1:], reverse=reverse)
 
@@ -288,7 +317,7 @@ class CassandraView:
         for found in self._ranking(ranking, begin, reverse=reverse):
             row = kind + descending(found.counted) + found.name
             if row.startswith(prefix):
-                yield Cell(row, b"", b"", found.seq, _value(found))
+                yield Cell(row, b"", b"", found.seq, rank_value(found.counted, found.value))
 
     def _walk_domain_ranks(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
         for row in sorted(self._ranked_domains(prefix, None if reverse else start), reverse=reverse):
@@ -298,7 +327,10 @@ class CassandraView:
     def _walk_curs(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
         narrowed = prefix if len(prefix) > 2 else b"p:"
         found = self._walk_cells(Table.FLUO, narrowed, start, reverse=reverse)
-        return (cell for cell in found if (cell.family, cell.qualifier) == _PAGE_CUR)
+        return (cell for cell in found if (cell.family, cell.qualifier) == PAGE_CUR)
+
+    def walk(self, table: Table, prefix: bytes = b"", *, start: bytes = b"") -> Iterator[Walked]:
+        return Walk(self._session, self._placement).blocks(table, prefix, start)
 
     def encoded_rows(self, table: Table, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         for row, family, qualifier, _, value in self.scan_rows(table, prefix):
@@ -323,25 +355,6 @@ class CassandraView:
                 yield Cell(row[1:], *split_column(name), seq, unpacked(value))
 
 
-def stored_in(table: Table, column: Column) -> Table:
-    """What a page says is the same cell in `query` as in `fluo`, and stored there alone."""
-    is_cur = table is Table.QUERY and column.row[:2] == b"p:" and (column.family, column.qualifier) == _PAGE_CUR
-    return Table.FLUO if is_cur else table
-
-
-def is_near(table: Table, row: bytes) -> bool:
-    return table is Table.LINKS and row[:2] == b"n:"
-
-
-def column_name(family: bytes, qualifier: bytes) -> bytes:
-    return family_key(b"", b"", family)[2:] + qualifier
-
-
-def split_column(name: bytes) -> tuple[bytes, bytes]:
-    end = name.index(b"\x00\x01")
-    return name[:end].replace(b"\x00\xff", b"\x00"), name[end + 2 :]
-
-
 def _column_range(family: bytes | None, prefix: bytes, start: bytes | None, *, reverse: bool) -> tuple[bytes, bytes]:
     """First column, and the first one after the last, whatever the direction."""
     if family is None:
@@ -353,21 +366,8 @@ def _column_range(family: bytes | None, prefix: bytes, start: bytes | None, *, r
     return (first, min(end, whole + start + b"\x00")) if reverse else (max(first, whole + start), end)
 
 
-def _row_range(table: Table, prefix: bytes, start: bytes | None, *, reverse: bool = False) -> tuple[bytes, bytes]:
-    first, end = table.byte + prefix, after(table.byte + prefix)
-    if start is None:
-        return first, end
-    return (first, min(end, table.byte + start + b"\x00")) if reverse else (max(first, table.byte + start), end)
-
-
-def _tables(table: Table, cells: Statement, history: Statement) -> tuple[Statement, ...]:
-    if table is Table.CHANGES:
-        return (history,)
-    return (cells, history) if table is Table.FEED else (cells,)
-
-
 def _page_size(limit: int | None, partitions: int) -> int:
-    return _PAGE if limit is None else min(_PAGE, limit, limit // partitions * 2 + 16)
+    return PAGE if limit is None else min(PAGE, limit, limit // partitions * 2 + 16)
 
 
 def _rank_start(start: bytes, *, reverse: bool) -> tuple[int, bytes]:
@@ -379,15 +379,19 @@ def _rank_start(start: bytes, *, reverse: bool) -> tuple[int, bytes]:
 
 def _rank_requests(place: tuple[Any, ...], begin: tuple[int, bytes] | None, *, reverse: bool) -> list[Request]:
     if begin is None:
-        return [Request(Statement.SCAN_RANKS_BACKWARDS if reverse else Statement.SCAN_RANKS, place, _PAGE)]
+        return [Request(Statement.SCAN_RANKS_BACKWARDS if reverse else Statement.SCAN_RANKS, place, _FIRST_RANKS)]
     count, name = begin
     band = band_of(count)
     beyond = Statement.SCAN_RANKS_BACKWARDS_FROM if reverse else Statement.SCAN_RANKS_FROM
     if count >= SINGLE:
-        return [Request(beyond, (*place, band), _PAGE)]
+        return [Request(beyond, (*place, band), _FIRST_RANKS)]
     inside = Statement.SCAN_BAND_BACKWARDS_FROM if reverse else Statement.SCAN_BAND_FROM
-    rest = [] if band == 0 and not reverse else [Request(beyond, (*place, band + 1 if reverse else band - 1), _PAGE)]
-    return [Request(inside, (*place, band, name), _PAGE), *rest]
+    rest = (
+        []
+        if band == 0 and not reverse
+        else [Request(beyond, (*place, band + 1 if reverse else band - 1), _FIRST_RANKS)]
+    )
+    return [Request(inside, (*place, band, name), _FIRST_RANKS), *rest]
 
 
 def _once_each(cells: Iterator[RankedCell]) -> Iterator[RankedCell]:
@@ -400,10 +404,6 @@ def _once_each(cells: Iterator[RankedCell]) -> Iterator[RankedCell]:
             yield cell
 
 
-def _value(cell: RankedCell) -> bytes:
-    return b"%d" % cell.counted if cell.value is None else cell.value
-
-
 def _by_rank(cell: RankedCell) -> tuple[int, bytes]:
     return cell.falling, cell.name
 
@@ -414,10 +414,6 @@ def _by_column(cell: Cell) -> tuple[bytes, bytes, bytes]:
 
 def _merged(streams: Sequence[Iterator[Cell]], *, reverse: bool) -> Iterator[Cell]:
     return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_by_column, reverse=reverse)
-
-
-def _meets(prefix: bytes, kind: bytes) -> bool:
-    return prefix.startswith(kind) or kind.startswith(prefix)
 
 
 def _parts(items: list[Any], size: int) -> Iterator[list[Any]]:

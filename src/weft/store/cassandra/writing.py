@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from weft.errors import BatchRefused
-from weft.store.api import Column
+from weft.store.api import Column, CopiedCell
 from weft.store.cassandra.bands import rank_changes
 from weft.store.cassandra.cluster_session import Request
+from weft.store.cassandra.columns import column_name, is_near, stored_in
 from weft.store.cassandra.packing import packed
 from weft.store.cassandra.placement import Placement, Ranked, keeps_with_time
 from weft.store.cassandra.statements import Statement
-from weft.store.cassandra.view import column_name, is_near, stored_in
 from weft.store.encoding import split_key
 from weft.store.tables import Table, readable
 
@@ -25,26 +25,35 @@ _OVERHEAD: Final = 60
 """Bytes of a request beyond its row, column and value."""
 
 
-class Lifetimes(NamedTuple):
-    """Seconds after which cells vanish by themselves."""
-
-    changes: int
-    feed: int
-
-
 class _Sized(NamedTuple):
     partition: tuple[Any, ...]
     request: Request
     size: int
 
 
+def copy_groups(cells: Mapping[bytes, CopiedCell], placement: Placement, lifetime: int) -> Iterator[list[Request]]:
+    """For cells with seqs of their own: a request may hold many of them."""
+    by_seq: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
+    for key, (seq, value) in cells.items():
+        by_seq[seq][key] = value
+    puts: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
+    for seq, some in by_seq.items():
+        for sized, _ in _requests(some, seq, placement, lifetime):
+            puts[sized.partition].append(sized)
+    for group in puts.values():
+        yield from _split(group)
+
+
 def write_groups(
-    cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetimes: Lifetimes
+    cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetime: int
 ) -> Iterator[list[Request]]:
-    """Puts come before deletes: who reads meanwhile sees a name twice rather than not at all."""
+    """Puts come before deletes: who reads meanwhile sees a name twice rather than not at all.
+
+    History vanishes by itself after `lifetime` seconds.
+    """
     puts: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
     deletes: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
-    for sized, is_put in _requests(cells, seq, placement, lifetimes):
+    for sized, is_put in _requests(cells, seq, placement, lifetime):
         (puts if is_put else deletes)[sized.partition].append(sized)
     for groups in (puts, deletes):
         for group in groups.values():
@@ -52,7 +61,7 @@ def write_groups(
 
 
 def _requests(
-    cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetimes: Lifetimes
+    cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetime: int
 ) -> Iterator[tuple[_Sized, bool]]:
     ranked = list[tuple[Ranked, bytes | None]]()
     for key, value in cells.items():
@@ -61,8 +70,10 @@ def _requests(
         found = placement.of_ranked(table, *column)
         if found is not None:
             ranked.append((found, value))
+        elif placement.global_ranking(table, column.row[:2]) is not None:
+            raise BatchRefused("of the cluster", f"{table.label} {readable(column.row)[:100]} is no place in a ranking")
         elif stored_in(table, column) is table:
-            yield _cell(table, column, value, seq, placement, lifetimes), value is not None
+            yield _cell(table, column, value, seq, placement, lifetime), value is not None
     put, gone = rank_changes(ranked)
     for each in put:
         place, told = each[:3], None if each.value is None else each.value
@@ -73,9 +84,7 @@ def _requests(
         yield _Sized(("ranking", *lost[:3]), request, len(lost.name) + _OVERHEAD), False
 
 
-def _cell(
-    table: Table, column: Column, value: bytes | None, seq: int, placement: Placement, lifetimes: Lifetimes
-) -> _Sized:
+def _cell(table: Table, column: Column, value: bytes | None, seq: int, placement: Placement, lifetime: int) -> _Sized:
     row, name = table.byte + column.row, column_name(column.family, column.qualifier)
     stored = None if value is None else packed(value)
     size = len(row) + len(name) + len(stored or b"") + _OVERHEAD
@@ -89,12 +98,11 @@ def _cell(
         return _Sized(("near", row), request, size)
     place = placement.of_cell(table, *column)
     values: tuple[Any, ...]
-    if not keeps_with_time(table, column.family):
+    if not keeps_with_time(table):
         values = (seq, *place, row, name) if stored is None else (seq, stored, *place, row, name)
         statement = Statement.DELETE_CELL if stored is None else Statement.PUT_CELL
         return _Sized(("cells", *place), Request(statement, values), size)
-    life = lifetimes.changes if table is Table.CHANGES else lifetimes.feed
-    values = (seq, *place, row, name) if stored is None else (seq, life, stored, *place, row, name)
+    values = (seq, *place, row, name) if stored is None else (seq, lifetime, stored, *place, row, name)
     statement = Statement.DELETE_HISTORY if stored is None else Statement.PUT_HISTORY
     return _Sized(("history", *place), Request(statement, values), size)
 

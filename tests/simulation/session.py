@@ -1,0 +1,96 @@
+"""A session on the modelled cluster: what is not answered is repeated, as the real one does, until it gives up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from random import Random
+from threading import Event
+from typing import Final
+
+from simulation.baton import KilledError, Stage
+from simulation.cluster import ModelCluster
+from simulation.cql import mutation_of
+from simulation.replica import Mutation
+from simulation.tally import Happening, Tally
+from weft.errors import StoreError
+from weft.store.cassandra.address import ClusterAddress
+from weft.store.cassandra.cluster_session import Request, Row
+
+ADDRESS: Final = ClusterAddress(("model",), 9042, "model")
+
+
+class ModelSession:
+    """A CellSession of one process. `in_flight`: how many groups are under way at a time."""
+
+    repeats = True
+    """Whether what was not acknowledged is sent again."""
+
+    def __init__(self, stage: Stage, cluster: ModelCluster, tally: Tally, in_flight: int = 4) -> None:
+        self.address, self.name, self.give_up = ADDRESS, str(ADDRESS), Event()
+        self.waits_for = ""
+        self.is_writing = False
+        self.is_replaced: Callable[[], bool] = lambda: False
+        """Tells whether another process owns the index by now; only for the tally."""
+        self._stage, self._cluster, self._tally, self._in_flight = stage, cluster, tally, in_flight
+
+    @property
+    def _random(self) -> Random:
+        return self._stage.random
+
+    def write(self, groups: Iterable[Sequence[Request]]) -> None:
+        waiting = [mutation_of(group, self._stage.now) for group in ordered(groups)]
+        self.is_writing = True
+        try:
+            while waiting := self._sent(waiting):
+                if not self.repeats:
+                    break
+                if self._random.random() < self._cluster.weather.give_up:
+                    self._tally[Happening.GIVEN_UP] += 1
+                    raise StoreError(self.name, "the cluster does not answer: the model gave up")
+        finally:
+            self.is_writing = False
+
+    def _sent(self, waiting: list[Mutation]) -> list[Mutation]:
+        """Send all, some of them side by side; returns those that were not acknowledged."""
+        failed = list[Mutation]()
+        flight = list[Mutation]()
+        for mutation in [*waiting, None]:
+            if mutation is not None:
+                flight.append(mutation)
+            while flight and (len(flight) == self._in_flight or mutation is None):
+                self._step(flight)
+                arrived = flight.pop(self._random.randrange(len(flight)))
+                self._tally[Happening.ZOMBIE_WRITE] += self.is_replaced()
+                if not self._cluster.write(arrived):
+                    failed.append(arrived)
+        return failed
+
+    def _step(self, flight: list[Mutation]) -> None:
+        try:
+            self._stage.step()
+        except KilledError:
+            for mutation in flight:
+                self._cluster.leave_adrift(mutation)
+            raise
+
+    def read(self, requests: Sequence[Request]) -> list[list[Row]]:
+        self._stage.step()
+        # One draw for all: requests that come from a set have another order in every process.
+        draw = self._random.randrange(3)
+        return [self._cluster.rows(request, draw) for request in requests]
+
+    def pages(self, request: Request) -> Iterator[list[Row]]:
+        self._stage.step()
+        rows = self._cluster.rows(request, self._random.randrange(3))
+        size = request.page_size or len(rows) or 1
+        return (rows[first : first + size] for first in range(0, max(1, len(rows)), size))
+
+    def close(self) -> None:
+        """Nothing to do: there is no connection."""
+
+
+def ordered(groups: Iterable[Sequence[Request]]) -> Iterator[Sequence[Request]]:
+    """Puts and deletes as they come, but each of them in an order that does not depend on the process."""
+    for _, alike in groupby(groups, key=lambda group: group[0].statement.name.startswith("PUT")):
+        yield from sorted(alike, key=lambda group: repr(sorted(map(repr, group))))
