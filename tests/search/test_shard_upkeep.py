@@ -13,6 +13,7 @@ from support.search_servers import page
 from support.search_world import STORE, SearchWorld, put_in_place
 from weft import failpoints
 from weft.clock import ManualClock
+from weft.errors import StoreError
 from weft.search.indexer import Indexer
 from weft.search.query_language import parse
 from weft.search.served_shards import LINGER, NotReady, ServedShards
@@ -105,6 +106,25 @@ def test_a_disk_that_stays_full_is_tried_less_and_less_often(world: World) -> No
     assert world.found() == 5
     failpoints.arm("")
     world.turn(61)
+    assert world.found() == 6
+
+
+def test_a_store_that_does_not_answer_is_waited_for_also_by_a_server_that_ends(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise StoreError("of the cluster", "it does not answer")
+
+    world.grow(5)
+    with monkeypatch.context() as away:
+        away.setattr(world.store, "refresh", refuse)
+        world.turn()
+        assert "does not answer" in world.upkeep.figures.problem
+        world.monotonic.advance(10)
+        assert not world.upkeep.finish(world.wanted, never)
+        assert world.found() == 5
+    world.monotonic.advance(60)
+    assert world.upkeep.finish(world.wanted, never)
     assert world.found() == 6
 
 
