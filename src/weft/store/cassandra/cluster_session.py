@@ -281,23 +281,31 @@ class _Waiting:
 
 
 class _Pages(Iterator[list[Row]]):
+    """Pages grow, and are asked for ahead once they are large: who wants the first few rows pays for no more."""
+
     def __init__(self, session: ClusterSession, statement: Any, size: int) -> None:
         self._session, self._statement, self._size = session, statement, size
         self._future: ResponseFuture | None = session.ask_async(statement)
+        self._has_more = True
 
     def __next__(self) -> list[Row]:
-        if self._future is None:
+        if not self._has_more:
             raise StopIteration
-        result = self._session.answered(self._future, self._statement)
+        future = self._future or self._session.ask_async(self._statement)
+        result = self._session.answered(future, self._statement)
         rows = list(result.current_rows)
-        if result.has_more_pages:
-            self._statement.paging_state = result.paging_state
-            self._size = max(self._size, min(4 * self._size, _LARGEST_PAGE))
-            self._statement.fetch_size = self._size
-            self._future = self._session.ask_async(self._statement)
-        else:
-            self._future = None
+        self._future, self._has_more = None, result.has_more_pages
+        if self._has_more:
+            self._ask_on(result.paging_state)
         return rows
+
+    def _ask_on(self, state: bytes) -> None:
+        self._statement.paging_state = state
+        if self._size >= _LARGEST_PAGE:
+            self._future = self._session.ask_async(self._statement)
+            return
+        self._size = min(4 * self._size, _LARGEST_PAGE)
+        self._statement.fetch_size = self._size
 
 
 def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:
