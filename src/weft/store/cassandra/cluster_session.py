@@ -191,10 +191,11 @@ class ClusterSession:
             except DriverException as error:
                 raise refusal(self.address, error) from error
 
-    def ask_async(self, statement: Any) -> ResponseFuture:
-        return self._session.execute_async(statement)
+    def ask_async(self, statement: Any, after: bytes | None = None) -> ResponseFuture:
+        """`after`: where the last page of its answer ended."""
+        return self._session.execute_async(statement, paging_state=after)
 
-    def answered(self, future: ResponseFuture, statement: Any) -> Any:
+    def answered(self, future: ResponseFuture, ask: Callable[[], ResponseFuture]) -> Any:
         """What a request gave; asked again while the cluster cannot answer."""
         waiting = _Waiting(self)
         while True:
@@ -204,7 +205,7 @@ class ClusterSession:
                 return answer
             except _PASSING as error:
                 waiting.pause(error)
-                future = self._session.execute_async(statement)
+                future = ask()
             except DriverException as error:
                 raise refusal(self.address, error) from error
 
@@ -285,27 +286,24 @@ class _Pages(Iterator[list[Row]]):
 
     def __init__(self, session: ClusterSession, statement: Any, size: int) -> None:
         self._session, self._statement, self._size = session, statement, size
-        self._future: ResponseFuture | None = session.ask_async(statement)
+        self._after: bytes | None = None
         self._has_more = True
+        self._future: ResponseFuture | None = self._ask()
+
+    def _ask(self) -> ResponseFuture:
+        return self._session.ask_async(self._statement, self._after)
 
     def __next__(self) -> list[Row]:
         if not self._has_more:
             raise StopIteration
-        future = self._future or self._session.ask_async(self._statement)
-        result = self._session.answered(future, self._statement)
+        result = self._session.answered(self._future or self._ask(), self._ask)
         rows = list(result.current_rows)
-        self._future, self._has_more = None, result.has_more_pages
-        if self._has_more:
-            self._ask_on(result.paging_state)
+        self._future, self._after, self._has_more = None, result.paging_state, result.has_more_pages
+        if self._has_more and self._size >= _LARGEST_PAGE:
+            self._future = self._ask()
+        elif self._has_more:
+            self._size = self._statement.fetch_size = min(4 * self._size, _LARGEST_PAGE)
         return rows
-
-    def _ask_on(self, state: bytes) -> None:
-        self._statement.paging_state = state
-        if self._size >= _LARGEST_PAGE:
-            self._future = self._session.ask_async(self._statement)
-            return
-        self._size = min(4 * self._size, _LARGEST_PAGE)
-        self._statement.fetch_size = self._size
 
 
 def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:
