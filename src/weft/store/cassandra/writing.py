@@ -79,7 +79,7 @@ def _requests(
     put, gone = rank_changes(ranked)
     for each in put:
         place, told = each[:3], None if each.value is None else each.value
-        values = (seq, each.counted, told, *each[:5])
+        values = (seq, each.counted, told, *each[:6])
         yield _Sized(("ranking", *place), Request(Statement.PUT_RANK, values), len(each.name) + _OVERHEAD), True
     for lost in gone:
         request = Request(Statement.DELETE_RANK, (seq, *lost))
