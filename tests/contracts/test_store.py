@@ -397,6 +397,20 @@ def test_cells_are_copied_with_their_own_seqs(store: Store) -> None:
     assert found == cells
 
 
+def test_a_row_that_is_wider_than_any_answer_is_read_whole(store: Store) -> None:
+    batch = Batch()
+    names = [b"%05d" % number for number in range(4_500)]
+    for name in names:
+        batch.put(Table.DOCS, b"x:com.a", b"f", name, name)
+        batch.put(Q, b"t:" + ranked(3, b"com.a/" + name), b"", b"", b"3")
+    store.write(batch, 1)
+    assert [cell.qualifier for cell in store.scan(Table.DOCS, b"x:com.a", b"f")] == names
+    assert [cell.qualifier for cell in store.scan(Table.DOCS, b"x:com.a", b"f", reverse=True)] == names[::-1]
+    assert [cell.qualifier for cell in store.scan_rows(Table.DOCS)] == names
+    assert len(list(store.scan_rows(Q, b"t:"))) == len(names)
+    assert len({cell.row for block in store.walk(Q) for cell in block.cells}) == len(names)
+
+
 COLUMNS = [(Table.LINKS, b"l:", b"domain", b"work"), (Q, b"d:", b"domain", b"pagecount"), (Q, b"p:", b"page", b"score")]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import date
+from unicodedata import category
 
 import pytest
 from hypothesis import example, given, settings
@@ -338,6 +339,9 @@ def test_hostile_queries_are_answered_at_once(unit: str) -> None:
 
 
 def test_every_character_can_be_typed() -> None:
-    for first in range(0, 0x110000, 1000):
-        parsed_or_none("".join(map(chr, range(first, min(first + 1000, 0x110000)))))
-        parsed_or_none(" ".join(map(chr, range(first, min(first + 1000, 0x110000)))))
+    """Every one that Unicode defines. Of the million others, which are all alike, some are enough."""
+    undefined = ("Cn", "Co")
+    typed = [chr(code) for code in range(0x110000) if code % 100 == 0 or category(chr(code)) not in undefined]
+    for first in range(0, len(typed), 1000):
+        parsed_or_none("".join(typed[first : first + 1000]))
+        parsed_or_none(" ".join(typed[first : first + 1000]))

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from cassandra.cluster import ResponseFuture
+from cassandra import ConsistencyLevel
+from cassandra.query import SimpleStatement
 
 from weft.store.cassandra.cluster_session import ClusterSession
 
 _READ = re.compile(r"Read (\d+) live rows and (\d+) tombstone cells")
-_PATIENCE = 10.0
-"""Seconds until the cluster has written down what a request did."""
+_EVENTS = SimpleStatement(
+    "SELECT activity FROM system_traces.events WHERE session_id = %s", consistency_level=ConsistencyLevel.ONE
+)
+_TRIES, _PATIENCE, _PAUSE = 8, 3.0, 0.02
+"""A busy cluster does not write down every trace: then it is asked again."""
+
+
+class _Asked(NamedTuple):
+    statement: Any
+    paging_state: bytes | None
+    future: Any
 
 
 def tombstones_met(session: ClusterSession, read: Callable[[], Any]) -> int:
-    """Over all requests that `read` leads to, each page by itself."""
-    asked: list[ResponseFuture] = []
+    """Over all requests that `read` leads to."""
+    asked: list[_Asked] = []
     driver = session._session
     plain = driver.execute_async
 
-    def traced(statement: Any) -> ResponseFuture:
+    def traced(statement: Any) -> Any:
         future = plain(statement, trace=True)
-        asked.append(future)
+        asked.append(_Asked(statement, getattr(statement, "paging_state", None), future))
         return future
 
     driver.execute_async = traced
@@ -32,12 +43,27 @@ def tombstones_met(session: ClusterSession, read: Callable[[], Any]) -> int:
     finally:
         driver.execute_async = plain
     assert asked
-    return sum(_met(future) for future in asked)
+    return sum(_met(driver, each) for each in asked)
 
 
-def _met(future: ResponseFuture) -> int:
-    future.result()
-    told = [event.description for trace in future.get_all_query_traces(_PATIENCE) for event in trace.events]
-    found = [match for text in told if (match := _READ.fullmatch(text))]
-    assert found, told
-    return sum(int(match[2]) for match in found)
+def _met(driver: Any, asked: _Asked) -> int:
+    future = asked.future
+    for _ in range(_TRIES):
+        future.result()
+        told = _told(driver, future._query_traces[0].trace_id)
+        if told is not None:
+            return told
+        asked.statement.paging_state = asked.paging_state
+        future = driver.execute_async(asked.statement, trace=True)
+    raise AssertionError("the cluster keeps no traces")
+
+
+def _told(driver: Any, trace: Any) -> int | None:
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        rows = driver.execute(_EVENTS, (trace,))
+        found = [match for (text,) in rows if (match := _READ.fullmatch(text))]
+        if found:
+            return sum(int(match[2]) for match in found)
+        time.sleep(_PAUSE)
+    return None

@@ -192,11 +192,11 @@ class ClusterSession:
                 raise refusal(self.address, error) from error
 
     def ask_async(self, statement: Any, after: bytes | None = None) -> ResponseFuture:
-        """`after`: where the last page of its answer ended."""
+        """`after`: where the last page of its answer ended; the driver does not look at the statement's own."""
         return self._session.execute_async(statement, paging_state=after)
 
-    def answered(self, future: ResponseFuture, ask: Callable[[], ResponseFuture]) -> Any:
-        """What a request gave; asked again while the cluster cannot answer."""
+    def answered(self, future: ResponseFuture, again: Callable[[], ResponseFuture]) -> Any:
+        """What a request gave; asked `again` while the cluster cannot answer."""
         waiting = _Waiting(self)
         while True:
             try:
@@ -205,7 +205,7 @@ class ClusterSession:
                 return answer
             except _PASSING as error:
                 waiting.pause(error)
-                future = ask()
+                future = again()
             except DriverException as error:
                 raise refusal(self.address, error) from error
 

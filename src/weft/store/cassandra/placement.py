@@ -47,6 +47,9 @@ class Partition(NamedTuple):
     shard: int
 
 
+_NOTES: Final = Partition(META_BASE, 0)
+
+
 class Ranked(NamedTuple):
     """A cell of a ranking, taken apart."""
 
@@ -110,9 +113,9 @@ class Placement:
         return [Partition(base, self.shards) for base in range(BASES)]
 
     def home(self, table: Table, row: bytes) -> Partition:
-        if table is _META:
-            return Partition(META_BASE, 0)
         kind = row[:2]
+        if table is _META:
+            return _NOTES
         if kind == b"p:" or (table is Table.DOCS and kind == b"x:") or (table is _CHANGES and kind == b"u:"):
             return self._of_uri(row[2:])
         if kind in (b"d:", b"l:"):
@@ -128,7 +131,7 @@ class Placement:
         if (table, prefix[:2]) in _GLOBAL:
             return []
         if table is _META:
-            return [Partition(META_BASE, 0)]
+            return [_NOTES]
         base = None
         shards = self.shards + 1 if table in (_LINKS, _QUERY) else self.shards
         if table is _FLUO and prefix[:3] in (b"um:", b"dm:", b"tm:"):
