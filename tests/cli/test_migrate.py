@@ -76,7 +76,7 @@ class Place:
         found = (path for path in self.path.rglob("*") if path.suffix != ".lock" and path.parent.name != "store")
         return sorted(found)
 
-    def cells(self) -> dict[Table, list[tuple[bytes, ...]]]:
+    def cells(self) -> dict[Table, list[tuple[bytes, bytes, bytes, bytes]]]:
         with RocksReader(self.path / "home/store") as reader:
             tables = {table: [(*c[:3], c.value) for c in reader.scan_rows(table)] for table in Table}
         tables[Table.FEED] = [cell for cell in tables[Table.FEED] if cell[1] != b"all"]
@@ -183,11 +183,11 @@ def test_back_to_files_it_goes_on_after_kills_too(place: Place) -> None:
     assert place.migrate().returncode == 0
     place.use_cluster()
     digest = place.good("digest")
-    more = ("--again",)
+    more = ["--again"]
     for step in ("store.write.after:1:kill", "migrate.adopt.before:1:kill", "migrate.adopt.after:1:kill"):
         done = place.back(*more, WEFT_FAIL=step)
         assert done.returncode == -signal.SIGKILL, (step, done.stderr)
-        more = ()
+        more = []
     assert place.back(WEFT_FAIL="migrate.finish:1:kill").returncode == -signal.SIGKILL
     done = place.back()
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulation.calm_store import calm_registered_store, calm_store
 from support.cassandra_store import new_registered_store, new_store
 from weft.errors import BatchRefused
 from weft.store.api import Batch, Capability, Cell, Column, CopiedCell, CopyStore, Store
@@ -20,6 +21,8 @@ from weft.store.tables import Table, ranked
 ENGINES: dict[str, Callable[[Path], Store]] = {
     "memory": lambda _: MemoryStore(),
     "rocksdb": RocksStore,
+    "modelled cluster": lambda _: calm_store(),
+    "modelled cluster, registered": lambda _: calm_registered_store(),
 }
 CLUSTER: dict[str, Callable[[tuple[str, ...]], Store]] = {
     "cassandra": new_store,

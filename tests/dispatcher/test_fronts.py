@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.dispatcher_world import CountingStore
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher import fronts
-from weft.dispatcher.domain_work import DomainWork, Fronts, decode_work, encode_work, work_column, work_key
+from weft.dispatcher.domain_work import DomainWork, Fronts, decode_work, encode_work, work_column
 from weft.dispatcher.link_records import DOMAIN_ROW, DUE, NEW, LinkPhase, LinkRecord
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.segment import ChosenLink, choose
@@ -89,8 +89,9 @@ def without_fronts(store: MemoryStore) -> MemoryStore:
     old = store.snapshot()
     for domain in DOMAINS:
         if work := work_of(store, domain):
-            cells = {work_key(domain): encode_work(msgspec.structs.replace(work, fronts=None))}
-            old.write(Batch(cells), old.last_seq + 1)
+            batch = Batch()
+            batch.put(Table.LINKS, *work_column(domain), encode_work(msgspec.structs.replace(work, fronts=None)))
+            old.write(batch, old.last_seq + 1)
     return old
 
 

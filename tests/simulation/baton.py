@@ -1,16 +1,20 @@
-"""Actors that take turns: each is a thread, one of them runs at a time, and every request is a place to change.
+"""Actors that take turns: each is a greenlet, one of them runs at a time, and every request is a place to change.
 
-Synchronous code runs unchanged. All decisions come from one random source, so that a seed gives one history.
+Synchronous code runs unchanged. All decisions come from one random source, so that a seed gives one history. Threads
+would do as well, but wait for the operating system at every change.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from random import Random
-from threading import Event, Lock, Thread
+from threading import Event
 from typing import Final
+
+from greenlet import getcurrent, greenlet
 
 MOST_STEPS: Final = 50_000
 """Of one history; a longer one does not end."""
@@ -27,14 +31,15 @@ class StuckError(Exception):
 class Actor:
     """`wakes`: it does not run before this step."""
 
-    def __init__(self, name: str, wakes: int) -> None:
-        self.name, self.wakes = name, wakes
-        self.is_killed = self.is_done = False
+    def __init__(self, name: str, body: greenlet, wakes: int) -> None:
+        self.name, self.greenlet, self.wakes, self.is_killed = name, body, wakes, False
         self.threads: list[Actor] = []
         """Other threads of the same process: they are stopped and killed with it."""
-        self.error: BaseException | None = None
-        self.turn = Lock()
-        self.turn.acquire()
+
+    @property
+    def is_done(self) -> bool:
+        # One that is killed before it began has nothing to clear up.
+        return self.greenlet.dead or (self.is_killed and not self.greenlet)
 
     def kill(self) -> None:
         self.is_killed = True
@@ -54,19 +59,15 @@ class Stage:
         self.random, self.now = random, 0
         self.between: Callable[[], None] = lambda: None
         self.actors: list[Actor] = []
-        self._running: Actor | None = None
-        self._ended = Lock()
+        self.running: Actor | None = None
         self._later: list[tuple[int, int, Callable[[], None]]] = []
         self._number = count()
-
-    @property
-    def running(self) -> Actor | None:
-        return self._running
+        self._hub = getcurrent()
+        self._chosen: Actor | None = None
 
     def enter(self, name: str, body: Callable[[], None], delay: int = 0) -> Actor:
-        actor = Actor(name, self.now + delay)
+        actor = Actor(name, greenlet(body, self._hub), self.now + delay)
         self.actors.append(actor)
-        Thread(target=self._live, args=(actor, body), daemon=True, name=name).start()
         return actor
 
     def later(self, delay: int, happens: Callable[[], None]) -> None:
@@ -80,32 +81,46 @@ class Stage:
 
     def play(self) -> None:
         """Until every actor is done; raises what one of them died of."""
-        self._ended.acquire()
-        self._hand_over()
-        self._ended.acquire()
-        self._ended.release()
-        for actor in self.actors:
-            if actor.error is not None:
-                raise actor.error
+        chosen = self._choose()
+        while chosen is not None:
+            self._chosen = None
+            self._run(chosen)
+            chosen = self._chosen or self._choose()
         self.actors.clear()
+
+    def _run(self, actor: Actor) -> None:
+        """Until another one is chosen, or it is done."""
+        self.running = actor
+        try:
+            actor.greenlet.switch()
+        except KilledError:
+            pass
+        except BaseException:
+            # Nobody else goes on, and nothing of them is left behind.
+            for other in self.actors:
+                other.kill()
+                with suppress(KilledError):
+                    other.greenlet.throw(KilledError)
+            raise
+        finally:
+            self.running = None
 
     def step(self) -> None:
         """A place where others may run, or this actor may end. Outside of a play: nothing."""
-        actor = self._running
+        actor = self.running
         if actor is None:
             return
         if not actor.is_killed:
             self._pass_time()
-            chosen = self._choose()
-            if chosen is not actor and chosen is not None:
-                self._wake(chosen)
-                actor.turn.acquire()
+            self._chosen = self._choose()
+            if self._chosen is not actor:
+                self._hub.switch()
         if actor.is_killed:
             raise KilledError
 
     def sleep(self, steps: int) -> None:
-        if self._running is not None:
-            self._running.wakes = self.now + steps
+        if self.running is not None:
+            self.running.wakes = self.now + steps
         self.step()
 
     def _pass_time(self) -> None:
@@ -124,35 +139,9 @@ class Stage:
             soonest = min(waiting, key=lambda actor: actor.wakes, default=None)
             self.now = soonest.wakes if soonest else self.now
             return soonest
-        if self._running in ready and self.random.random() < 0.7:
-            return self._running
+        if self.running in ready and self.random.random() < 0.7:
+            return self.running
         return ready[self.random.randrange(len(ready))]
-
-    def _wake(self, actor: Actor) -> None:
-        self._running = actor
-        actor.turn.release()
-
-    def _hand_over(self) -> None:
-        chosen = self._choose()
-        if chosen is None:
-            self._running = None
-            self._ended.release()
-        else:
-            self._wake(chosen)
-
-    def _live(self, actor: Actor, body: Callable[[], None]) -> None:
-        actor.turn.acquire()
-        try:
-            if not actor.is_killed:
-                body()
-        except KilledError:
-            pass
-        except BaseException as error:
-            actor.error = error
-            for other in self.actors:
-                other.kill()
-        actor.is_done = True
-        self._hand_over()
 
 
 class StageThread:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from random import Random
 from typing import Any, Final
 from zlib import crc32
@@ -15,6 +16,7 @@ from weft.store.cassandra.cluster_session import Request, Row
 
 _REPLICAS: Final = 3
 _QUORUM: Final = 2
+_WHOLE_RING: Final = (-(1 << 63), (1 << 63) - 1)
 
 Later = Callable[[int, Callable[[], None]], None]
 """Has something happen after so many steps."""
@@ -28,11 +30,13 @@ class ModelCluster:
         self.epoch = 0
         """Of the owner; only for the tally."""
         self._random, self._tally, self._later = random, tally, later
+        self._written: set[Partition] = set()
 
     # Writing
 
     def write(self, mutation: Mutation) -> bool:
         """Whether a quorum has it. If not, or not yet, replicas may get it later all the same."""
+        self._written.add(mutation.partition)
         reached = 0
         for replica in self.replicas:
             fate = self._random.random() if self.weather.late or self.weather.lost else 1.0
@@ -49,6 +53,7 @@ class ModelCluster:
 
     def leave_adrift(self, mutation: Mutation) -> None:
         """A request whose sender is gone: each replica may get it, now or later."""
+        self._written.add(mutation.partition)
         for replica in self.replicas:
             if self._random.random() < 0.6:
                 self._send_late(replica, mutation)
@@ -70,13 +75,13 @@ class ModelCluster:
         query = query_of(request.statement)
         if query.is_distinct:
             return self._distinct(query, draw)
-        if query.is_of_ring:
-            return list(self._of_ring(query, request.values, draw))
-        return list(self._chosen(query, request.values, draw))
+        is_whole = query.is_of_ring or not query.conditions
+        found = self._of_ring(query, request.values, draw) if is_whole else self._chosen(query, request.values, draw)
+        return list(islice(found, query.limit))
 
     def _chosen(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
         partition = partition_of(query, values)
-        if not any(partition in replica.partitions for replica in self.replicas):
+        if partition not in self._written:
             return
         wants = chooser(query, values)
         last: object = None
@@ -89,7 +94,7 @@ class ModelCluster:
             yield answered(query, partition, clustering, row)
 
     def _of_ring(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
-        above, end = values
+        above, end = values or _WHOLE_RING
         for partition in self._partitions(query):
             if above < token_of(partition) <= end:
                 for clustering, row in self._read(query, partition, lambda _: True, draw):
@@ -106,7 +111,8 @@ class ModelCluster:
     ) -> list[tuple[Clustering, StoredRow]]:
         """Live rows in order, as a quorum has them."""
         asked = self._asked(partition, draw)
-        named = {clustering for replica in asked for clustering in replica.rows(partition) if wants(clustering)}
+        stored = {clustering for replica in asked for clustering in replica.rows(partition)}
+        named = [clustering for clustering in stored if wants(clustering)]
         if not named:
             return []
         ordered = sorted(named, key=query.keys.place, reverse=query.is_backwards)
@@ -139,9 +145,10 @@ class ModelCluster:
                 one.take(Mutation(partition, rows))
 
     def purge(self, now: int) -> None:
-        """Repair, then forget the deletes that are older than gc_grace, as compaction does on one replica."""
+        """Repair, then forget the deletes that are older than gc_grace, as compactions do on most replicas."""
         if self.weather.gc_grace is None:
             return
         self.repair()
-        replica = self.replicas[self._random.randrange(_REPLICAS)]
-        self._tally[Happening.PURGE] += replica.purge(now - self.weather.gc_grace)
+        for replica in self.replicas:
+            if self._random.random() < 0.8:
+                self._tally[Happening.PURGE] += replica.purge(now - self.weather.gc_grace)

@@ -7,6 +7,7 @@ was registered is also kept beside it: that is what the index must hold.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, TypeVar
 
 from simulation.baton import Stage, StageClock
@@ -21,6 +22,9 @@ from weft.store.memory import MemoryStore
 
 LEASE: Final = 20
 """Steps; a step is a second."""
+
+_LATEST_COMMIT: Final = 200
+"""Steps: long enough for some more batches."""
 
 Answer = TypeVar("Answer")
 
@@ -106,10 +110,8 @@ class ModelMgmt:
 
     def _leave_unknown(self, commit: Callable[[], object]) -> None:
         def happen() -> None:
-            try:
+            with suppress(WeftError):  # one that is refused, and nobody hears of it
                 commit()
-            except WeftError:
-                pass  # a transaction that is refused, and nobody hears of it
 
         self._tally[Happening.UNKNOWN_COMMIT] += 1
         fate = self._stage.random.randrange(3)
@@ -117,4 +119,4 @@ class ModelMgmt:
             happen()
         elif fate == 1:
             self._tally[Happening.LATE_COMMIT] += 1
-            self._stage.later(self._stage.random.randrange(1, 60), happen)
+            self._stage.later(self._stage.random.randrange(1, _LATEST_COMMIT), happen)

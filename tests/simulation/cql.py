@@ -22,7 +22,8 @@ from weft.store.cassandra.statements import Statement
 _UPDATE: Final = re.compile(r"UPDATE (\w+) USING TIMESTAMP \?( AND TTL \?)? SET (.+?) WHERE (.+)")
 _DELETE: Final = re.compile(r"DELETE FROM (\w+) USING TIMESTAMP \? WHERE (.+)")
 _SELECT: Final = re.compile(
-    r"SELECT (DISTINCT )?(.+?) FROM (\w+)(?: WHERE (.+?))?(?: GROUP BY (\w+))?(?: ORDER BY (\w+) (ASC|DESC)\b.*)?"
+    r"SELECT (DISTINCT )?(.+?) FROM (\w+)(?: WHERE (.+?))?(?: GROUP BY (\w+))?(?: ORDER BY (\w+) (ASC|DESC)\b[^?]*)?"
+    r"(?: LIMIT (\d+))?"
 )
 _CONDITION: Final = re.compile(r"(\w+|\([\w, ]+\)) (=|<|<=|>|>=|IN) \?")
 _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
@@ -64,6 +65,7 @@ class Query(NamedTuple):
     is_distinct: bool
     is_of_ring: bool
     """Whether it asks for a piece of the ring, between two tokens."""
+    limit: int | None
 
 
 @cache
@@ -135,7 +137,11 @@ def query_of(statement: Statement) -> Query:
     token = f"token({', '.join(keys.partition)})"
     is_of_ring = found[4] == f"{token} > ? AND {token} <= ?"
     conditions = () if is_of_ring else _conditions(found[4] or "")
-    return Query(found[3], keys, columns, conditions, found[5], is_backwards, bool(found[1]), is_of_ring)
+    if conditions:
+        named = tuple(each.columns[0] for each in conditions[: len(keys.partition)])
+        assert named == keys.partition, f"not one partition: {statement.value}"
+    limit = None if found[8] is None else int(found[8])
+    return Query(found[3], keys, columns, conditions, found[5], is_backwards, bool(found[1]), is_of_ring, limit)
 
 
 def _conditions(where: str) -> tuple[Condition, ...]:
@@ -153,9 +159,7 @@ def token_of(partition: Partition) -> int:
 
 
 def partition_of(query: Query, values: tuple[Any, ...]) -> Partition:
-    size = len(query.keys.partition)
-    assert [each.columns[0] for each in query.conditions[:size]] == list(query.keys.partition)
-    return query.table, tuple(values[:size])
+    return query.table, values[: len(query.keys.partition)]
 
 
 def chooser(query: Query, values: tuple[Any, ...]) -> Callable[[Clustering], bool]:
@@ -165,6 +169,10 @@ def chooser(query: Query, values: tuple[Any, ...]) -> Callable[[Clustering], boo
     for columns, sign, argument in query.conditions[len(query.keys.partition) :]:
         value = set(values[argument]) if sign == "IN" else values[argument]
         tests.append((_COMPARE[sign], tuple(names.index(column) for column in columns), value))
+
+    if len(tests) == 1 and tests[0][0] is _COMPARE["IN"] and len(tests[0][1]) == len(names):
+        asked = {each if len(names) > 1 else (each,) for each in tests[0][2]}
+        return asked.__contains__
 
     def wants(clustering: Clustering) -> bool:
         for compare, places, value in tests:

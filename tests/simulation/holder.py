@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 from unittest import mock
 
@@ -20,13 +21,15 @@ from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.view import SEQ_COLUMN
 from weft.store.tables import Table
 
-_SECONDS: Final = 120.0
 _LOOKED_UP: Final = (Table.FLUO, Table.DOCS, Table.LINKS)
 _WALKED: Final = (Table.META, Table.DOMAINS)
 
 
 class Holder:
+    """`store_class` and `seconds` are for tests that take a rule away."""
+
     store_class: type[RegisteredStore] = RegisteredStore
+    seconds = 120.0
 
     def __init__(self, stage: Stage, mgmt: ModelMgmt, rules: Rules, session: ModelSession, tally: Tally) -> None:
         self._stage, self._mgmt, self._rules, self._tally = stage, mgmt, rules, tally
@@ -34,7 +37,7 @@ class Holder:
 
     def live(self) -> None:
         try:
-            with WritingHold(self._mgmt, "a holder", _SECONDS) as hold:
+            with WritingHold(self._mgmt, "a holder", self.seconds) as hold:
                 store = self.store_class(self.session, KEYSPACE, LIFETIME)
                 is_behind = store.complete_to() < hold.last.seq
                 store.complete(hold.last)
@@ -69,7 +72,7 @@ def holds_on(stage: Stage) -> Iterator[None]:
 
     with (
         mock.patch.object(writing_hold, "Thread", thread),
-        mock.patch.object(writing_hold, "Event", lambda: StageEvent(stage)),
-        mock.patch.object(writing_hold, "MonotonicClock", lambda: StageClock(stage)),
+        mock.patch.object(writing_hold, "Event", partial(StageEvent, stage)),
+        mock.patch.object(writing_hold, "MonotonicClock", partial(StageClock, stage)),
     ):
         yield

@@ -11,7 +11,8 @@ from simulation.session import ModelSession
 from simulation.tally import Happening, Tally
 from simulation.watched_store import KEYSPACE, LIFETIME, WatchedStore
 from simulation.workload import Input, apply_inputs, missing, new_index
-from weft.errors import IndexOwned, LeaseLost, MgmtUnavailable, StoreError, WeftError
+from weft.dispatcher.domain_work import listed_cells
+from weft.errors import IndexOwned, LeaseLost, MgmtUnavailable, StoreError, StoreForeign, WeftError
 from weft.linkindex.pipeline import LinkIndex
 from weft.mgmt.values import Lease
 from weft.roles.store_registry import MgmtRegistry
@@ -24,6 +25,8 @@ class Owner:
 
     store_class: type[WatchedStore] = WatchedStore
     is_last = False
+    ends_at_errors = 0.4
+    """How likely a process ends after an error, as real ones do; others go on with all that they have."""
 
     def __init__(
         self,
@@ -39,11 +42,11 @@ class Owner:
         self._inputs, self._address = inputs, address
         self.session = session
         self.lease: Lease | None = None
-        self._store: WatchedStore | None = None
+        self.store: WatchedStore | None = None
 
     @property
     def is_replaced(self) -> bool:
-        return self._store is not None and self._store.is_replaced
+        return self.store is not None and self.store.is_replaced
 
     def beat(self) -> None:
         """A heartbeat, from another thread of the process."""
@@ -54,7 +57,7 @@ class Owner:
                 self.lease = None
 
     def live(self) -> None:
-        store = self._store = self.store_class(self.session, KEYSPACE, LIFETIME)
+        store = self.store = self.store_class(self.session, KEYSPACE, LIFETIME)
         store.rules, self.session.is_replaced = self._rules, lambda: self.is_replaced
         index: LinkIndex | None = None
         owns = False
@@ -65,10 +68,12 @@ class Owner:
                 owns, index = True, index or new_index(store)
                 self._work(index, store)
                 return
+            except StoreForeign:
+                raise
             except StoreError:
-                # A process that goes on does so with all the objects that it has, whether it owns the index or not.
-                if not self.is_last and self._stage.random.random() < 0.4:
+                if not self.is_last and self._stage.random.random() < self.ends_at_errors:
                     return
+                # Whether it takes the index anew, or does not know that it must.
                 owns = index is not None and not self.is_last and self._stage.random.random() < 0.5
                 self._tally[Happening.WENT_ON] += 1
             except (ValueError, LookupError, WeftError):
@@ -81,7 +86,7 @@ class Owner:
         while True:
             try:
                 self.lease = self.lease or self._mgmt.new_lease(self._address)
-                store.own(MgmtRegistry(self._mgmt, self.lease, StageEvent(self._stage)), lambda _: ())
+                store.own(MgmtRegistry(self._mgmt, self.lease, StageEvent(self._stage)), listed_cells)
                 return
             except LeaseLost:
                 self.lease = None

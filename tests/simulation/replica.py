@@ -1,4 +1,4 @@
-"""One replica: rows of cells with timestamps. The higher timestamp stands; a delete wins a tie, else the larger value."""
+"""One replica: rows of cells with timestamps. The higher one stands; a delete wins a tie, else the larger value."""
 
 from __future__ import annotations
 

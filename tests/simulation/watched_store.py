@@ -69,7 +69,7 @@ class WatchedStore(RegisteredStore):
         return getattr(self, "_epoch", 0) != self.rules.epoch
 
     def is_sure(self) -> bool:
-        """A process that was replaced may see anything: nothing follows from it."""
+        """Whether it owns the index and writes nothing now. Any other process may see anything."""
         return self.is_open and not self.is_replaced
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import pytest
@@ -93,7 +93,7 @@ class KeepingMgmt(MemoryMgmt):
         super().__init__(clock)
         self.given: list[Reopen] = []
 
-    def reopen(self, wanted: list[Reopen]) -> list[bool]:  # type: ignore[override]
+    def reopen(self, wanted: Sequence[Reopen]) -> list[bool]:
         self.given += wanted
         return [True] * len(wanted)
 

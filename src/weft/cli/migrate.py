@@ -19,8 +19,8 @@ from weft.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from weft.actions.migrate import Migrated
     from weft.config import Settings
+    from weft.migrate.migration import Migrated
 
 
 @command("migrate")
@@ -39,9 +39,9 @@ def run(invocation: Invocation, store: str, mgmt: str | None, again: bool, as_js
 
     A cluster needs PostgreSQL: --mgmt copies the control plane into an empty database.
     """
-    from weft.actions.migrate import Migration
     from weft.config import load
     from weft.mgmt.open import is_embedded
+    from weft.migrate.migration import Migration
 
     home, old = invocation.home_to_write(), invocation.load().settings
     if store.startswith("cassandra:") and is_embedded(old) and mgmt is None:

@@ -23,6 +23,7 @@ from weft.store.api import Cell, Reader
 from weft.store.tables import Table
 
 MOST: Final = 64
+"""Fixed for good: a stored list of so many is known to be cut off."""
 _CLASS: Final = {NEW: 2, DUE: 3}
 """Bytes of a qualifier that make its class. Moments in milliseconds begin with other three bytes than those in seconds
 (and with others again once in 35 years, which is harmless)."""
@@ -44,8 +45,8 @@ def fronts_after(reader: Reader, domain: bytes, before: Fronts | None, moves: Mo
     """The fronts after a round that is not written yet. Nothing is read unless the link at a front leaves."""
     new, due = _Family(reader, domain, NEW), _Family(reader, domain, DUE)
     return Fronts(
-        new.fronts_after(before and before.new, moves.new_came, moves.new_gone),
-        due.fronts_after(before and before.due, moves.due_came, moves.due_gone),
+        new.fronts_after(before.new if before else None, moves.new_came, moves.new_gone),
+        due.fronts_after(before.due if before else None, moves.due_came, moves.due_gone),
     )
 
 

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from weft import failpoints
-from weft.actions.migrate_cells import Copied, Progress, StoreCopy, last_batch
-from weft.actions.migrate_control import MigratedControl
-from weft.actions.migrate_places import TargetPlace, target_place
 from weft.config import Settings
 from weft.config.text import hide_password
 from weft.dispatcher.domain_work import listed_cells
@@ -21,6 +18,9 @@ from weft.errors import UsageError
 from weft.home import Home
 from weft.linkindex.digest import digest
 from weft.mgmt.values import AdoptedIndex
+from weft.migrate.cells import Copied, Progress, StoreCopy, last_batch
+from weft.migrate.control import MigratedControl
+from weft.migrate.places import TargetPlace, target_place
 from weft.roles.index_ownership import index_writer, store_owner
 from weft.store.api import CopyStore, Store
 from weft.store.migration_note import read_note
@@ -86,13 +86,21 @@ class Migration:
 
     def _copied(self, source: Store, target: CopyStore, place: TargetPlace, progress: Progress) -> Copied:
         where = store_owner(self.old, self.home, source).where
-        return StoreCopy(source, where, target, place.name, place.lists_work).run(progress)
+        expected = source.statistics().get("cells", 0)  # an estimate; a cluster has none
+        return StoreCopy(source, where, target, place.name, place.lists_work).run(_in_percent(progress, expected))
 
     def _index(self, target: CopyStore, copied: Copied) -> AdoptedIndex:
         from weft.store.cassandra.registry import encode_batch
 
         batch = encode_batch(copied.last) if is_cluster(self.new) else b""
         return AdoptedIndex(store_owner(self.new, self.home, target), copied.seq, batch)
+
+
+def _in_percent(progress: Progress, expected: int) -> Progress:
+    def tell(what: str, number: int) -> None:
+        progress(f"{what} (about {min(99, number * 100 // expected)} %)" if expected else what, number)
+
+    return tell
 
 
 def _refuse_same_engine(old: Settings, new: Settings) -> None:

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from support.cassandra_store import new_store, shared_session
 from support.small_webs import SAMPLE, put_pages, webs
 from weft import failpoints
-from weft.actions.migrate_cells import StoreCopy
 from weft.dispatcher.domain_work import DomainWork, encode_work, list_key, work_key
 from weft.errors import StoreDiffers, StoreError, StoreUnfinished
 from weft.linkindex.digest import digest
 from weft.linkindex.feed import must_build_anew
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.rebuild import rebuild
+from weft.migrate.cells import StoreCopy
 from weft.store.api import Batch, Cell, CopiedCell, CopyStore, Reader
 from weft.store.cassandra.schema import empty_keyspace
 from weft.store.encoding import cell_key

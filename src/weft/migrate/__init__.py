@@ -1,0 +1,1 @@
+"""Moves an index to another engine."""
