@@ -183,6 +183,16 @@ def test_the_top_is_read_from_its_ranking_alone(cassandra_hosts: tuple[str, ...]
         assert len(list(store.scan_rows(Q, b"t:"))) == 300, "pages beyond the first"
 
 
+def test_a_row_of_many_pages_is_read_to_its_end_once(cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt) -> None:
+    store, made = owned_store(cassandra_hosts, mgmt), Batch()
+    names = [b"%05d" % number for number in range(5_000)]
+    for name in names:
+        made.put(Q, b"row", b"f", name, b"")
+    store.write(made, 1)
+    assert [cell.qualifier for cell in islice(store.scan(Q, b"row", b"f"), 9_999)] == names
+    assert [cell.qualifier for cell in islice(store.scan(Q, b"row", b"f", reverse=True), 9_999)] == names[::-1]
+
+
 def test_a_store_that_knows_more_than_the_control_plane_is_refused(
     cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt
 ) -> None:

@@ -32,9 +32,10 @@ class RankedCell(NamedTuple):
 
 
 class RankPut(NamedTuple):
-    list: bytes
+    list: str
     base: int
     shard: int
+    domain: bytes
     band: int
     name: bytes
     counted: int
@@ -42,9 +43,10 @@ class RankPut(NamedTuple):
 
 
 class RankDelete(NamedTuple):
-    list: bytes
+    list: str
     base: int
     shard: int
+    domain: bytes
     band: int
     name: bytes
 
@@ -57,19 +59,19 @@ def band_of(count: int) -> int:
 def rank_changes(cells: Iterable[tuple[Ranked, bytes | None]]) -> tuple[list[RankPut], list[RankDelete]]:
     """What one batch does to rankings. Where a name leaves a count and gets another one in the same band, only the put
     counts: both are one cell, and a delete would win."""
-    puts: dict[tuple[bytes, int, int, bytes], RankPut] = {}
+    puts: dict[tuple[str, bytes, int, bytes], RankPut] = {}
     deletes: list[RankDelete] = []
     for ranked, value in cells:
         band = band_of(ranked.counted)
         if value is None:
-            deletes.append(RankDelete(ranked.list, ranked.base, ranked.shard, band, ranked.name))
+            deletes.append(RankDelete(*ranked[:4], band, ranked.name))
             continue
         told = None if value == b"%d" % ranked.counted else value
-        put = RankPut(ranked.list, ranked.base, ranked.shard, band, ranked.name, ranked.counted, told)
-        key = (ranked.list, ranked.base, band, ranked.name)
+        put = RankPut(*ranked[:4], band, ranked.name, ranked.counted, told)
+        key = (ranked.list, ranked.domain, band, ranked.name)
         if key not in puts or puts[key].counted < put.counted:
             puts[key] = put
-    return list(puts.values()), [each for each in deletes if (each.list, each.base, each.band, each.name) not in puts]
+    return list(puts.values()), [each for each in deletes if (each.list, each.domain, each.band, each.name) not in puts]
 
 
 def sorted_bands(cells: Iterable[tuple[int, RankedCell]], *, reverse: bool = False) -> Iterator[RankedCell]:

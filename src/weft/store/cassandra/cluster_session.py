@@ -197,9 +197,9 @@ class ClusterSession:
             except DriverException as error:
                 raise refusal(self.address, error) from error
 
-    def ask_async(self, statement: Any, paging_state: bytes | None = None) -> ResponseFuture:
-        # The driver does not look at the statement's own paging state.
-        return self._session.execute_async(statement, paging_state=paging_state)
+    def ask_async(self, statement: Any, after: bytes | None = None) -> ResponseFuture:
+        """`after`: where the last page of its answer ended; the driver does not look at the statement's own."""
+        return self._session.execute_async(statement, paging_state=after)
 
     def answered(self, future: ResponseFuture, again: Callable[[], ResponseFuture]) -> Any:
         """What a request gave; asked `again` while the cluster cannot answer."""
@@ -288,27 +288,28 @@ class _Waiting:
 
 
 class _Pages(Iterator[list[Row]]):
+    """Pages grow, and are asked for ahead once they are large: who wants the first few rows pays for no more."""
+
     def __init__(self, session: ClusterSession, statement: Any, size: int) -> None:
         self._session, self._statement, self._size = session, statement, size
-        self._position: bytes | None = None
+        self._after: bytes | None = None
+        self._has_more = True
         self._future: ResponseFuture | None = self._ask()
 
-    def __next__(self) -> list[Row]:
-        if self._future is None:
-            raise StopIteration
-        result = self._session.answered(self._future, self._ask)
-        rows = list(result.current_rows)
-        self._future = None
-        if result.has_more_pages:
-            self._position = result.paging_state
-            # Whoever reads on will read much.
-            self._size = max(self._size, min(4 * self._size, _LARGEST_PAGE))
-            self._statement.fetch_size = self._size
-            self._future = self._ask()
-        return rows
-
     def _ask(self) -> ResponseFuture:
-        return self._session.ask_async(self._statement, self._position)
+        return self._session.ask_async(self._statement, self._after)
+
+    def __next__(self) -> list[Row]:
+        if not self._has_more:
+            raise StopIteration
+        result = self._session.answered(self._future or self._ask(), self._ask)
+        rows = list(result.current_rows)
+        self._future, self._after, self._has_more = None, result.paging_state, result.has_more_pages
+        if self._has_more and self._size >= _LARGEST_PAGE:
+            self._future = self._ask()
+        elif self._has_more:
+            self._size = self._statement.fetch_size = min(4 * self._size, _LARGEST_PAGE)
+        return rows
 
 
 def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:

@@ -53,25 +53,29 @@ _NOTES: Final = Partition(META_BASE, 0)
 class Ranked(NamedTuple):
     """A cell of a ranking, taken apart."""
 
-    list: bytes
-    """Which ranking: `t`, `p`, `r`, or `d:` and a domain."""
+    list: str
+    """Which kind of ranking: `t`, `p`, `r`, or `d` for those of domains."""
     base: int
     shard: int
+    domain: bytes
+    """The row of the domain; empty: it is over all of them."""
     name: bytes
     counted: int
 
 
 class Rankings(NamedTuple):
-    """The partitions that one ranking is spread over."""
+    """The partitions that one ranking is spread over; those of domains share theirs."""
 
-    list: bytes
+    list: str
+    domain: bytes
     partitions: Sequence[Partition]
 
 
+OF_DOMAINS: Final = "d"
 _GLOBAL: Final = {
-    (_QUERY, b"t:"): b"t",
-    (Table.DOMAINS, b"p:"): b"p",
-    (Table.DOMAINS, b"r:"): b"r",
+    (_QUERY, b"t:"): "t",
+    (Table.DOMAINS, b"p:"): "p",
+    (Table.DOMAINS, b"r:"): "r",
 }
 """Rankings over all domains: rows of a prefix, a count and a name. One partition a base, for whoever reads them reads
 every base."""
@@ -166,21 +170,21 @@ class Placement:
         found = _GLOBAL.get((table, row[:2]))
         if found is not None and not family and not qualifier and (place := ranked_place(row[2:])):
             count, name = place
-            base = base_of_uri(name) if found == b"t" else crc32(name) % BASES
-            return Ranked(found, base, 0, name, count)
+            base = base_of_uri(name) if found == "t" else crc32(name) % BASES
+            return Ranked(found, base, 0, b"", name, count)
         if table is _QUERY and family == b"rank" and row[:2] == b"d:" and (place := ranked_place(qualifier)):
             count, name = place
-            return Ranked(row, crc32(row[2:]) % BASES, crc32(name) % self.shards, name, count)
+            return Ranked(OF_DOMAINS, crc32(row[2:]) % BASES, crc32(name) % self.shards, row, name, count)
         return None
 
     def global_ranking(self, table: Table, kind: bytes) -> Rankings | None:
         """The ranking whose rows begin with these two bytes."""
         found = _GLOBAL.get((table, kind))
-        return None if found is None else Rankings(found, [Partition(base, 0) for base in range(BASES)])
+        return None if found is None else Rankings(found, b"", [Partition(base, 0) for base in range(BASES)])
 
     def domain_ranking(self, row: bytes) -> Rankings:
         base = crc32(row[2:]) % BASES
-        return Rankings(row, [Partition(base, shard) for shard in range(self.shards)])
+        return Rankings(OF_DOMAINS, row, [Partition(base, shard) for shard in range(self.shards)])
 
 
 def is_remembered(table: Table, row: bytes) -> bool:

@@ -31,8 +31,9 @@ TABLES: Final = {
     "cells": _CELLS,
     "history": _CELLS,
     "ranking": (
-        "(list blob, base smallint, shard smallint, band bigint, name blob, count bigint, value blob, "
-        "PRIMARY KEY ((list, base, shard), band, name)) WITH CLUSTERING ORDER BY (band DESC, name ASC)"
+        "(list text, base smallint, shard smallint, domain blob, band bigint, name blob, count bigint, value blob, "
+        "PRIMARY KEY ((list, base, shard), domain, band, name)) "
+        "WITH CLUSTERING ORDER BY (domain ASC, band DESC, name ASC)"
     ),
     "near": "(row blob, column blob, value blob, PRIMARY KEY (row, column))",
     "notes": "(name text PRIMARY KEY, value text)",

@@ -18,9 +18,9 @@ _ROW: Final = "WHERE base = ? AND shard = ? AND row = ?"
 _PART: Final = "WHERE base = ? AND shard = ?"
 _FOUND: Final = "SELECT row, column, value, WRITETIME(value) FROM"
 _RANKED: Final = "SELECT band, name, count, value, WRITETIME(count) FROM ranking"
-_RANKING: Final = "WHERE list = ? AND base = ? AND shard = ?"
+_RANKING: Final = "WHERE list = ? AND base = ? AND shard = ? AND domain = ?"
 _BACKWARDS: Final = "ORDER BY row DESC, column DESC"
-_RANKS_BACKWARDS: Final = "ORDER BY band ASC, name DESC"
+_RANKS_BACKWARDS: Final = "ORDER BY domain DESC, band ASC, name DESC"
 _TABLE: Final = re.compile(r"\b(UPDATE|FROM) (\w+)")
 
 
@@ -54,7 +54,7 @@ class Statement(Enum):
     # A whole table, a piece of the ring after the other.
     WALK_NEAR = f"{_FOUND} near WHERE token(row) > ? AND token(row) <= ?"
     WALK_RANKS = (
-        "SELECT list, name, count, value, WRITETIME(count) FROM ranking "
+        "SELECT domain, name, count, value, WRITETIME(count) FROM ranking "
         "WHERE token(list, base, shard) > ? AND token(list, base, shard) <= ?"
     )
     ANY_CELL = "SELECT base FROM cells LIMIT 1"
@@ -71,7 +71,7 @@ class Statement(Enum):
     SCAN_RANKS_BACKWARDS_FROM = f"{_RANKED} {_RANKING} AND band >= ? {_RANKS_BACKWARDS}"
     SCAN_BAND_FROM = f"{_RANKED} {_RANKING} AND band = ? AND name >= ?"
     SCAN_BAND_BACKWARDS_FROM = f"{_RANKED} {_RANKING} AND band = ? AND name <= ? {_RANKS_BACKWARDS}"
-    LISTS = "SELECT DISTINCT list, base, shard FROM ranking"
+    RANKED_DOMAINS = "SELECT domain FROM ranking GROUP BY list, base, shard, domain"
 
 
 WRITES: Final = tuple(each for each in Statement if not each.value.startswith("SELECT"))

@@ -34,7 +34,7 @@ _END: Final = b"\xff" * 9
 """Above every row and every column: tables begin with a smaller byte, and no family begins with nine of these."""
 _AT_ONCE: Final = 100
 """Cells that one request asks for by name."""
-_FIRST_RANKS: Final = 64
+_FIRST_RANKS: Final = 16
 """Rows of a ranking's first page: a reader asks every partition of it, and mostly for the best few."""
 _REMEMBERED: Final = 10_000
 """Names of a ranking that are told from their doubles: more than anybody looks at, and walks hold writing."""
@@ -109,7 +109,7 @@ class CassandraView:
         if ranked is None:
             return None
         band, name = band_of(ranked.counted), ranked.name
-        place = (ranked.list, ranked.base, ranked.shard)
+        place = ranked[:4]
         rows = self._session.read([Request(Statement.SCAN_BAND_FROM, (*place, band, name), 1)])[0]
         for _, of, count, value, seq in rows[:1]:
             if of == name and count == ranked.counted:
@@ -207,16 +207,20 @@ class CassandraView:
         """In order. While a batch is written a name may be in two bands, its new one and its old one: readers see it
         once."""
         streams = [
-            self._ranks_of_partition(ranking.list, place, begin, reverse=reverse) for place in ranking.partitions
+            self._ranks_of_partition((ranking.list, *place, ranking.domain), begin, reverse=reverse)
+            for place in ranking.partitions
         ]
         ranked = heapq.merge(*streams, key=_by_rank, reverse=reverse)
         return ranked if self._shows_doubles else _once_each(ranked)
 
     def _ranks_of_partition(
-        self, name: bytes, place: Partition, begin: tuple[int, bytes] | None, *, reverse: bool
+        self, place: tuple[Any, ...], begin: tuple[int, bytes] | None, *, reverse: bool
     ) -> Iterator[RankedCell]:
-        requests = _rank_requests((name, *place), begin, reverse=reverse)
-        rows = chain.from_iterable(page for request in requests for page in self._session.pages(request))
+        first, *more = _rank_requests(place, begin, reverse=reverse)
+        # Asked for now: the other partitions of the ranking are asked at the same time.
+        begun = self._session.pages(first)
+        pages = chain(begun, (page for request in more for page in self._session.pages(request)))
+        rows = chain.from_iterable(pages)
         cells = ((band, RankedCell(-count, of, seq, value)) for band, of, count, value, seq in rows)
         found = sorted_bands(cells, reverse=reverse)
         if begin is None:
@@ -252,8 +256,8 @@ class CassandraView:
 
     def _ranked_domains(self, prefix: bytes, start: bytes | None) -> list[bytes]:
         """Rows of domains that have a ranking, also those that have nothing else: whoever checks wants to see them."""
-        lists = self._session.read([Request(Statement.LISTS, (), PAGE)])[0]
-        found = {row[0] for row in lists if row[0][:2] == b"d:" and row[0].startswith(prefix)}
+        rows = self._session.read([Request(Statement.RANKED_DOMAINS, (), PAGE)])[0]
+        found = {row[0] for row in rows if row[0][:2] == b"d:" and row[0].startswith(prefix)}
         return sorted(row for row in found if start is None or row >= start)
 
     def column(

@@ -59,7 +59,7 @@ class Walk:
             if meets(prefix, kind):
                 yield from self._ranking(table, kind)
         if table is Table.QUERY and meets(prefix, b"d:"):
-            # A domain's ranking lies in as many partitions as there are shards, and most domains are small.
+            # Nobody knows the domains here, and their rankings share partitions.
             yield from (_Part(Request(Statement.WALK_RANKS, piece, PAGE), _domain_rank) for piece in pairwise(_RING))
         if table is Table.QUERY and meets(prefix, b"p:"):
             yield from self._plain(Table.FLUO, prefix if len(prefix) > 2 else b"p:", _cur)
@@ -74,7 +74,9 @@ class Walk:
         ranking = self._placement.global_ranking(table, kind)
         if ranking is not None:
             for place in ranking.partitions:
-                yield _Part(Request(Statement.SCAN_RANKS, (ranking.list, *place), PAGE), partial(_rank, kind))
+                yield _Part(
+                    Request(Statement.SCAN_RANKS, (ranking.list, *place, ranking.domain), PAGE), partial(_rank, kind)
+                )
 
 
 def _cell(found: Row) -> Cell:

@@ -47,7 +47,8 @@ def copy_groups(cells: Mapping[bytes, CopiedCell], placement: Placement, lifetim
 def write_groups(
     cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetime: int
 ) -> Iterator[list[Request]]:
-    """Puts come before deletes: who reads meanwhile sees a name twice rather than not at all.
+    """One group for each partition, as far as its size allows; it is taken in whole, so a name that moves is never seen
+    twice or not at all there. Everywhere else puts come before deletes: twice is better.
 
     History vanishes by itself after `lifetime` seconds.
     """
@@ -55,9 +56,10 @@ def write_groups(
     deletes: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
     for sized, is_put in _requests(cells, seq, placement, lifetime):
         (puts if is_put else deletes)[sized.partition].append(sized)
-    for groups in (puts, deletes):
-        for group in groups.values():
-            yield from _split(group)
+    for partition, group in puts.items():
+        yield from _split(group + deletes.pop(partition, []))
+    for group in deletes.values():
+        yield from _split(group)
 
 
 def _requests(
@@ -77,7 +79,7 @@ def _requests(
     put, gone = rank_changes(ranked)
     for each in put:
         place, told = each[:3], None if each.value is None else each.value
-        values = (seq, each.counted, told, *each[:5])
+        values = (seq, each.counted, told, *each[:6])
         yield _Sized(("ranking", *place), Request(Statement.PUT_RANK, values), len(each.name) + _OVERHEAD), True
     for lost in gone:
         request = Request(Statement.DELETE_RANK, (seq, *lost))
