@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -44,6 +48,15 @@ def test_sleep_takes_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     failpoints.point("one")
     failpoints.point("two")
     assert slept == [0.25, 5.0]
+
+
+def test_a_stopped_process_goes_on_when_it_is_told_to() -> None:
+    code = "from weft import failpoints; failpoints.arm('here:1:stop'); failpoints.point('here'); print('on')"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    process.send_signal(signal.SIGCONT)
+    assert process.communicate()[0] == "on\n"
 
 
 @pytest.mark.parametrize("text", ["x", "x:1", "x:0:kill", "x:-1:kill", ":1:kill", "x:1:explode", "x:1:sleep=long"])

@@ -1,8 +1,9 @@
 """Named places where a test can stop, fail or delay a running weft.
 
 `WEFT_FAIL=name:n:action[,…]` acts at the n-th passing of the point `name` and never again. Actions: `kill` (SIGKILL to
-this process, as a power cut would), `error` (InjectedError), `enospc` (the operating system's "disk full"), `sleep`
-(five seconds, or `sleep=SECONDS`). Unset, a passing costs one look at an empty dict.
+this process, as a power cut would), `stop` (SIGSTOP: it stands still until somebody sends SIGCONT), `error`
+(InjectedError), `enospc` (the operating system's "disk full"), `sleep` (five seconds, or `sleep=SECONDS`). Unset, a
+passing costs one look at an empty dict.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from dataclasses import dataclass
 
 from weft.errors import UsageError, WeftError
 
-EXPECTED = "expected name:n:kill|error|enospc|sleep[=seconds], n counting from 1"
+EXPECTED = "expected name:n:kill|stop|error|enospc|sleep[=seconds], n counting from 1"
+_ACTIONS = {"kill", "stop", "error", "enospc", "sleep"}
 
 
 class InjectedError(WeftError):
@@ -49,7 +51,7 @@ def _parse(entry: str) -> tuple[str, _Plan]:
     name, _, rest = entry.partition(":")
     count, _, action = rest.partition(":")
     action, _, seconds = action.partition("=")
-    if not name or not count.isdecimal() or int(count) < 1 or action not in {"kill", "error", "enospc", "sleep"}:
+    if not name or not count.isdecimal() or int(count) < 1 or action not in _ACTIONS:
         raise UsageError(f"WEFT_FAIL: {entry!r} is not a failpoint; {EXPECTED}")
     try:
         return name, _Plan(int(count), action, float(seconds or 5))
@@ -69,6 +71,8 @@ def _pass(name: str) -> None:
 def _act(name: str, plan: _Plan) -> None:
     if plan.action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    elif plan.action == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
     elif plan.action == "error":
         raise InjectedError(f"failpoint {name} was armed to fail here")
     elif plan.action == "enospc":

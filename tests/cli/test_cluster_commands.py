@@ -87,9 +87,7 @@ def refused(done: Run, *words: str) -> None:
         assert word in sentence, sentence
 
 
-def test_all_questions_have_the_answers_of_an_embedded_index(
-    filled: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_questions_have_the_answers_of_an_embedded_index(filled: Command, tmp_path: Path) -> None:
     embedded = ("--home", str(tmp_path / "embedded"))
     good(filled("import", "pages.jsonl", *embedded))
     assert good(filled("digest")) == good(filled("digest", *embedded))
@@ -104,7 +102,6 @@ def test_all_questions_have_the_answers_of_an_embedded_index(
         ("rules",),
     ):
         assert good(filled(*question)) == good(filled(*question, *embedded)), question
-    monkeypatch.delenv("WEFT_TEST_CASSANDRA", raising=False)  # no setting of weft's
     with closing(weft_package.open(tmp_path / "weft-data")) as index:
         assert [item.uri for item in index.top().items[:2]] == ["com.c", "com.b"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from support.failing_mgmt import How, OnceFailingMgmt
 from support.search_servers import page
-from support.search_world import SearchWorld
+from support.search_world import SearchWorld, put_in_place
 from weft.clock import MonotonicClock
 from weft.config.sections import MgmtSettings
 from weft.mgmt.values import NodeState, NodeType
@@ -225,7 +225,7 @@ def test_after_damage_nothing_is_acknowledged_until_it_is_built_anew(tmp_path: P
         await run.until(work, lambda: run.acknowledged)
         first = run.keeper.lease.epoch
         for file in run.world.directories()[0].current().glob("*.store"):
-            file.write_bytes(b"\xff" + file.read_bytes()[1:])
+            put_in_place(file, b"\xff" + file.read_bytes()[1:])
         run.upkeep.served.suspect(0)
         await run.until(work, lambda: run.upkeep.figures.built == 3)
         await run.until(work, lambda: run.keeper.lease.epoch > first)

@@ -10,9 +10,10 @@ from shutil import copytree
 import pytest
 
 from support.search_servers import page
-from support.search_world import STORE, SearchWorld
+from support.search_world import STORE, SearchWorld, put_in_place
 from weft import failpoints
 from weft.clock import ManualClock
+from weft.errors import StoreError
 from weft.search.indexer import Indexer
 from weft.search.query_language import parse
 from weft.search.served_shards import LINGER, NotReady, ServedShards
@@ -108,6 +109,25 @@ def test_a_disk_that_stays_full_is_tried_less_and_less_often(world: World) -> No
     assert world.found() == 6
 
 
+def test_a_store_that_does_not_answer_is_waited_for_also_by_a_server_that_ends(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise StoreError("of the cluster", "it does not answer")
+
+    world.grow(5)
+    with monkeypatch.context() as away:
+        away.setattr(world.store, "refresh", refuse)
+        world.turn()
+        assert "does not answer" in world.upkeep.figures.problem
+        world.monotonic.advance(10)
+        assert not world.upkeep.finish(world.wanted, never)
+        assert world.found() == 5
+    world.monotonic.advance(60)
+    assert world.upkeep.finish(world.wanted, never)
+    assert world.found() == 6
+
+
 def test_an_error_that_nobody_thought_of_does_not_stop_it(world: World) -> None:
     failpoints.arm("search.put:1:error")
     world.grow(5)
@@ -119,7 +139,7 @@ def test_an_error_that_nobody_thought_of_does_not_stop_it(world: World) -> None:
 
 def test_a_shard_that_a_question_found_damaged_is_checked_and_built_anew(world: World) -> None:
     for file in world.directories()[1].current().glob("*.pos"):
-        file.write_bytes(b"x" + file.read_bytes()[1:])
+        put_in_place(file, b"x" + file.read_bytes()[1:])
     world.turn()
     assert world.upkeep.dropped == 0, "nobody has looked"
     world.served.suspect(0)
@@ -230,11 +250,11 @@ def test_checksums_tell_which_file_is_damaged(world: World, tmp_path: Path) -> N
     for suffix in (".term", ".pos", ".idx", ".fast", ".store"):
         file = next(current.glob(f"*{suffix}"))
         content = file.read_bytes()
-        file.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+        put_in_place(file, bytes([content[0] ^ 1]) + content[1:])
         assert damage_of(current)
-        file.write_bytes(content[:-7])
+        put_in_place(file, content[:-7])
         assert damage_of(current)
         file.unlink()
         assert damage_of(current)
-        file.write_bytes(content)
+        put_in_place(file, content)
         assert damage_of(current) == ""

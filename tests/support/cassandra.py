@@ -53,6 +53,13 @@ def three_nodes(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.fixture(scope="module")
+def module_nodes(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A cluster for the tests of one file: use a keyspace of your own, and leave all three nodes running."""
+    with own_cluster(request, Shape(nodes=3, is_brief=True)) as cluster:
+        yield cluster
+
+
 @contextmanager
 def own_cluster(request: pytest.FixtureRequest, shape: Shape, first: str = "") -> Iterator[Cluster]:
     """A cluster of this shape, at addresses of its own (from `first` on), stopped and removed at the end."""

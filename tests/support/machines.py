@@ -1,6 +1,7 @@
 """Three machines on loopback addresses of their own, PostgreSQL between them, and a synthetic web that they crawl.
 
-Machine 1 has the index and a spider; machines 2 and 3 have a URL server and a spider each.
+Machine 1 has the index and a spider; machines 2 and 3 have a URL server and a spider each. Where the index is in a
+cluster, any machine may have an index process: `index2`.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ from weft.config.text import toml_text
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.log import RequestLine, read_log
 from weft.demo.web.server.serving import Served, serving
+from weft.home import Home
 from weft.mgmt.api import Mgmt
 from weft.mgmt.postgres import PostgresMgmt
 from weft.mgmt.values import Node, NodeState, NodeType
+from weft.roles.index_ownership import index_address
 from weft.roles.status_file import read_status
 
 NUMBERS = (1, 2, 3)
@@ -67,6 +70,7 @@ class Machine:
     spider: str
     """Where its spider listens."""
     urlserver: str
+    indexserver: str
     wire: Gateway
     """The way by which URL servers reach its spider."""
     records: Gateway
@@ -175,19 +179,20 @@ class Machines:
             question = "SELECT warc_node FROM link WHERE kind = 'page' AND link = ANY(%s)"
             return {node for (node,) in connection.execute(question, (list(urls),))}
 
-    def index_facts(self) -> dict[str, Any]:
+    def index_facts(self, machine: int = 1) -> dict[str, Any]:
         """What the index process tells of itself."""
-        return read_status(self.machines[1].home, "index") or {}
+        return read_status(self.machines[machine].home, "index") or {}
 
     def node(self, name: str) -> Node | None:
         """As the control plane knows it."""
         machine = self.of(name)
+        settings = load(machine.home, {}, []).settings
         kind, address = {
             "spider": (NodeType.SPIDER, machine.records.address),
             "urlserver": (NodeType.CRAWLER, machine.urlserver),
-            "index": (NodeType.INDEX_BUILDER, None),
+            "index": (NodeType.INDEX_BUILDER, index_address(settings, Home(machine.home))),
         }[name[:-1]]
-        return next((node for node in self.mgmt.nodes() if node.type is kind and address in (None, node.address)), None)
+        return next((node for node in self.mgmt.nodes() if node.type is kind and node.address == address), None)
 
     def is_given_up(self, name: str) -> bool:
         """Whether its lease has ended."""
@@ -210,7 +215,7 @@ class Machines:
             time.sleep(0.05)
 
     def wait_for_the_end(self, meanwhile: Callable[[], None] = lambda: None) -> None:
-        end = EndOfCrawl(self.mgmt, self.machines[1].home)
+        end = EndOfCrawl(self.mgmt, *(machine.home for machine in self.machines.values()))
 
         def is_over() -> bool:
             meanwhile()
@@ -220,7 +225,7 @@ class Machines:
 
     def state(self) -> str:
         robots = self.mgmt.table("robots", limit=50)
-        lines = [self.mgmt.counts(), self.mgmt.nodes(), f"index: {self.index_facts()}", f"robots: {robots}"]
+        lines = [self.mgmt.counts(), self.mgmt.nodes(), *map(self.index_facts, NUMBERS), f"robots: {robots}"]
         return "\n".join(map(str, [*lines, f"dead: {self.dead()}"]))
 
     def logs(self) -> str:
@@ -231,12 +236,14 @@ class Machines:
 class EndOfCrawl:
     """Nothing waits anywhere, and nothing follows: what `weft crawl` waits for, without giving up on slow hosts."""
 
-    def __init__(self, mgmt: Mgmt, index_home: Path) -> None:
-        self._progress = CrawlProgress(mgmt, index_home, index_home, least_free=0, patience=DAY)
+    def __init__(self, mgmt: Mgmt, *homes: Path) -> None:
+        """`homes` are those in which the index process may run."""
+        self._progress = [CrawlProgress(mgmt, home, home, least_free=0, patience=DAY) for home in homes]
 
     def is_reached(self) -> bool:
-        self._progress.look()
-        return self._progress.is_over
+        for progress in self._progress:
+            progress.look()
+        return any(progress.is_over for progress in self._progress)
 
 
 @contextmanager
@@ -259,12 +266,13 @@ def three_machines(place: Path, url: str, plan: WebPlan, changes: Mapping[str, o
 
 def _machine(number: int, place: Path, stack: ExitStack) -> Machine:
     address = f"127.0.0.{number + 1}"
-    spider, urlserver = free_ports(address, 2)
+    ports = free_ports(address, 3)
+    spider, urlserver, indexserver = ports[0], *(f"{address}:{port}" for port in ports[1:])
     wire, records = Gateway((address, spider)), Gateway((address, spider))
     stack.callback(wire.close)
     stack.callback(records.close)
     home = place / f"machine{number}"
-    return Machine(number, home, f"{address}:{spider}", f"{address}:{urlserver}", wire, records)
+    return Machine(number, home, f"{address}:{spider}", urlserver, indexserver, wire, records)
 
 
 def _furnish(machine: Machine, web: Served, common: Mapping[str, object]) -> None:
@@ -273,6 +281,7 @@ def _furnish(machine: Machine, web: Served, common: Mapping[str, object]) -> Non
         "spider.listen": machine.spider,
         "spider.address": machine.records.address,
         "urlserver.listen": machine.urlserver,
+        "indexserver.listen": machine.indexserver,
     }
 
     machine.home.mkdir(mode=0o700, parents=True)

@@ -18,6 +18,13 @@ from weft.store.memory import MemoryStore
 STORE = "the-store"
 
 
+def put_in_place(file: Path, content: bytes) -> None:
+    """As another file: tantivy has the old one mapped, and a process that reads what was cut off a mapped file dies."""
+    other = file.with_name("other")
+    other.write_bytes(content)
+    other.replace(file)
+
+
 class SearchWorld:
     def __init__(self, path: Path, shards: int = 1, anchors_every: float = 600.0) -> None:
         self.path, self.clock, self.store = path, ManualClock(1_000_000), MemoryStore()

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from support.weft_command import weft
+from weft.config import load
 from weft.config.sections import UrlSettings
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES
@@ -20,7 +21,7 @@ from weft.demo.web.log import world_of
 from weft.demo.web.server.serving import Served, serving
 from weft.demo.web.truth import Truth
 from weft.model.url import UrlRules
-from weft.store.rocksdb import RocksReader
+from weft.store.open import open_reader
 from weft.store.tables import Table
 
 RULES = UrlRules(UrlSettings().strip)
@@ -80,16 +81,15 @@ def check_against_the_truth(served: Served, place: Path, home: str = "home") -> 
     truth = Truth(world_of(place / "web.log"), RULES)
     pages = list(truth.walk([served.url(0)]))
     expected = {uri.uri: (uri.references, uri.is_loaded) for uri in truth.uris()}
-    with RocksReader(place / home / "store") as reader:
-        rows = {
-            cell.row[2:].decode(): cell for cell in reader.scan_rows(Table.QUERY, b"p:") if cell.qualifier == b"incount"
-        }
-        loaded = {cell.row[2:].decode() for cell in reader.scan_rows(Table.QUERY, b"p:") if cell.qualifier == b"cur"}
-        anchors = Counter(
-            (cell.row[2:].decode(), cell.qualifier.decode(), cell.value.decode())
-            for cell in reader.scan_rows(Table.QUERY, b"p:")
-            if cell.family == b"inlinks"
-        )
+    with open_reader(place / home / "store", load(place / home, {}, []).settings) as reader:
+        cells = list(reader.scan_rows(Table.QUERY, b"p:"))
+    rows = {cell.row[2:].decode(): cell for cell in cells if cell.qualifier == b"incount"}
+    loaded = {cell.row[2:].decode() for cell in cells if cell.qualifier == b"cur"}
+    anchors = Counter(
+        (cell.row[2:].decode(), cell.qualifier.decode(), cell.value.decode())
+        for cell in cells
+        if cell.family == b"inlinks"
+    )
     found = {uri: (int(cell.value), uri in loaded) for uri, cell in rows.items()}
     wrong = {
         uri: (found.get(uri), expected.get(uri)) for uri in found | expected if found.get(uri) != expected.get(uri)

@@ -31,7 +31,7 @@ FLAG = "--set"
 
 _VARIABLES = {key.variable: key for key in KEYS.values()}
 # WEFT_HOME chooses the home, WEFT_DEBUG shows tracebacks, WEFT_LOG is where a role logs; the others are for tests.
-_NOT_SETTINGS = {"WEFT_HOME", "WEFT_DEBUG", "WEFT_LOG", "WEFT_FAIL", "WEFT_SUITES"}
+_NOT_SETTINGS = {"WEFT_HOME", "WEFT_DEBUG", "WEFT_LOG", "WEFT_FAIL", "WEFT_SUITES", "WEFT_TEST_CASSANDRA"}
 _POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 

@@ -69,11 +69,7 @@ class ShardUpkeep:
         self._serve(wanted)
         if self._clock.now() < self._again_at:
             return False
-        if self._last_seq is None:
-            self._indexer.look()
-            self._last_seq = self._indexer.seq
-        seq = self._last_seq
-        return self._guarded(wanted, is_stopping, lambda: self._flush(wanted, seq))
+        return self._guarded(wanted, is_stopping, lambda: self._flush(wanted))
 
     def close(self) -> None:
         self._indexer.close()
@@ -120,8 +116,11 @@ class ShardUpkeep:
             self._complete_at = now
         return done.has_worked
 
-    def _flush(self, wanted: Collection[int], seq: int) -> bool:
-        is_done = self._indexer.flush(seq)
+    def _flush(self, wanted: Collection[int]) -> bool:
+        if self._last_seq is None:
+            self._indexer.look()
+            self._last_seq = self._indexer.seq
+        is_done = self._indexer.flush(self._last_seq)
         return is_done and self._indexer.shards == set(wanted)
 
     def _building_goes_on(self, documents: int) -> None:

@@ -52,7 +52,7 @@ class Cluster:
     def start(self, keep: bool = False) -> None:
         """Returns when all nodes see each other. Data is empty unless `keep`. After an error no node runs."""
         remove = self.directory if self._owner else None
-        launch = Launch(find_java(), install(), self.shape.heap, self._owner, remove)
+        launch = Launch(find_java(), install(), self.shape.heap, self._owner, remove, self.shape.is_brief)
         _require_memory(self.shape.memory())
         require_free(self.hosts)
         self._write(keep)

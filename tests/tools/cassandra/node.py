@@ -26,6 +26,7 @@ class Launch:
     heap: int
     owner: int = 0
     remove: Path | None = None  # a directory that goes when the owner ended
+    is_brief: bool = False
 
 
 class Node:
@@ -135,6 +136,7 @@ class Node:
             f"@{_HERE}/node.options",
             f"-Xms{launch.heap}M",
             f"-Xmx{launch.heap}M",
+            *(["-XX:TieredStopAtLevel=1"] if launch.is_brief else []),
             f"-Dcassandra.config=file://{self.place}/cassandra.yaml",
             f"-Dcassandra.storagedir={self.place}",
             f"-Dlogback.configurationFile={_HERE}/logback.xml",

@@ -25,6 +25,8 @@ class Shape:
     first: str = "127.0.0.1"
     seeds: tuple[str, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
+    is_brief: bool = False
+    """Compiled fast rather than well: for a few minutes that is half the work."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.nodes <= 9:

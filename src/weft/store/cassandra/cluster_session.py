@@ -31,7 +31,12 @@ from cassandra.cluster import (
     Session,
 )
 from cassandra.connection import ConnectionException
-from cassandra.policies import DCAwareRoundRobinPolicy, FallthroughRetryPolicy, TokenAwarePolicy
+from cassandra.policies import (
+    DCAwareRoundRobinPolicy,
+    ExponentialReconnectionPolicy,
+    FallthroughRetryPolicy,
+    TokenAwarePolicy,
+)
 from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStatement, SimpleStatement, tuple_factory
 
 from weft.errors import StoreError
@@ -52,6 +57,7 @@ _PASSING: Final = (
     ConnectionException,
 )
 """The cluster may answer when it is asked again."""
+_LOOK_FOR_NODES_EVERY: Final = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE, _TELL_EVERY = 0.05, 2.0, 30.0
 _LARGEST_PAGE: Final = 2_000
 """Rows: who reads on after small pages gets larger ones."""
@@ -325,6 +331,8 @@ def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:
         ssl_context=address.encryption(),
         connect_timeout=timeout,
         idle_heartbeat_interval=10,
+        # By default a cluster that was away as a whole is looked for after ten minutes at last.
+        reconnection_policy=ExponentialReconnectionPolicy(base_delay=1, max_delay=_LOOK_FOR_NODES_EVERY),
         protocol_version=5,
     )
     try:
@@ -350,8 +358,20 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, NoHostAvailable) and isinstance(error.errors, dict) and error.errors:
         host, why = next(iter(error.errors.items()))
         return f"{host}: {_sentence(why) if isinstance(why, Exception) else why}"
-    if isinstance(error, AuthenticationFailed):
-        return "it refuses this user and password"
     if isinstance(error, Unauthorized):
         return " ".join(str(error).partition("message=")[2].strip('"').split())
-    return " ".join(str(error).split()) or type(error).__name__
+    return _known_problem(error) or " ".join(str(error).split()) or type(error).__name__
+
+
+def _known_problem(error: Exception) -> str:
+    """What happens often, in plain words; empty: it is something else."""
+    match error:
+        case AuthenticationFailed():
+            return "it refuses this user and password"
+        case Unavailable():
+            return f"{error.required_replicas} nodes must answer, and {error.alive_replicas or 'none'} can"
+        case ReadTimeout() | WriteTimeout():
+            return f"{error.required_responses} nodes must answer, and {error.received_responses or 'none'} did in time"
+        case OperationTimedOut():
+            return "no answer in time"
+    return ""

@@ -341,8 +341,8 @@ class CassandraView:
             yield cell_key(table.byte, row, family, qualifier), value
 
     def refresh(self) -> None:
-        """Every answer is of its own moment; only `last_seq` holds still in between."""
-        self._seen_seq = None
+        """Every answer is of its own moment; only `last_seq` holds still in between, also if the cluster is away."""
+        self._seen_seq = self.complete_to()
 
     def close(self) -> None:
         self._session.close()
