@@ -83,7 +83,12 @@ class ModelCluster:
         partition = partition_of(query, values)
         if partition not in self._written:
             return
-        wants = chooser(query, values)
+        yield from self._answered(query, partition, chooser(query, values), draw)
+
+    def _answered(
+        self, query: Query, partition: Partition, wants: Callable[[Clustering], bool], draw: int
+    ) -> Iterator[Row]:
+        """Rows of one partition; of those with the same column that is grouped by, the first."""
         last: object = None
         for clustering, row in self._read(query, partition, wants, draw):
             if query.group_by:
@@ -97,8 +102,7 @@ class ModelCluster:
         above, end = values or _WHOLE_RING
         for partition in self._partitions(query):
             if above < token_of(partition) <= end:
-                for clustering, row in self._read(query, partition, lambda _: True, draw):
-                    yield answered(query, partition, clustering, row)
+                yield from self._answered(query, partition, lambda _: True, draw)
 
     def _partitions(self, query: Query) -> list[Partition]:
         return sorted({each for replica in self.replicas for each in replica.partitions if each[0] == query.table})
