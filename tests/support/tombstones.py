@@ -32,9 +32,9 @@ def tombstones_met(session: ClusterSession, read: Callable[[], Any]) -> int:
     driver = session._session
     plain = driver.execute_async
 
-    def traced(statement: Any) -> Any:
-        future = plain(statement, trace=True)
-        asked.append(_Asked(statement, getattr(statement, "paging_state", None), future))
+    def traced(statement: Any, paging_state: bytes | None = None) -> Any:
+        future = plain(statement, paging_state=paging_state, trace=True)
+        asked.append(_Asked(statement, paging_state, future))
         return future
 
     driver.execute_async = traced
@@ -53,8 +53,7 @@ def _met(driver: Any, asked: _Asked) -> int:
         told = _told(driver, future._query_traces[0].trace_id)
         if told is not None:
             return told
-        asked.statement.paging_state = asked.paging_state
-        future = driver.execute_async(asked.statement, trace=True)
+        future = driver.execute_async(asked.statement, paging_state=asked.paging_state, trace=True)
     raise AssertionError("the cluster keeps no traces")
 
 

@@ -32,7 +32,7 @@ class RankedCell(NamedTuple):
 
 
 class RankPut(NamedTuple):
-    list: str
+    list: bytes
     base: int
     shard: int
     domain: bytes
@@ -43,7 +43,7 @@ class RankPut(NamedTuple):
 
 
 class RankDelete(NamedTuple):
-    list: str
+    list: bytes
     base: int
     shard: int
     domain: bytes
@@ -59,7 +59,7 @@ def band_of(count: int) -> int:
 def rank_changes(cells: Iterable[tuple[Ranked, bytes | None]]) -> tuple[list[RankPut], list[RankDelete]]:
     """What one batch does to rankings. Where a name leaves a count and gets another one in the same band, only the put
     counts: both are one cell, and a delete would win."""
-    puts: dict[tuple[str, bytes, int, bytes], RankPut] = {}
+    puts: dict[tuple[bytes, bytes, int, bytes], RankPut] = {}
     deletes: list[RankDelete] = []
     for ranked, value in cells:
         band = band_of(ranked.counted)

@@ -53,7 +53,7 @@ _NOTES: Final = Partition(META_BASE, 0)
 class Ranked(NamedTuple):
     """A cell of a ranking, taken apart."""
 
-    list: str
+    list: bytes
     """Which kind of ranking: `t`, `p`, `r`, or `d` for those of domains."""
     base: int
     shard: int
@@ -66,16 +66,16 @@ class Ranked(NamedTuple):
 class Rankings(NamedTuple):
     """The partitions that one ranking is spread over; those of domains share theirs."""
 
-    list: str
+    list: bytes
     domain: bytes
     partitions: Sequence[Partition]
 
 
-OF_DOMAINS: Final = "d"
+OF_DOMAINS: Final = b"d"
 _GLOBAL: Final = {
-    (_QUERY, b"t:"): "t",
-    (Table.DOMAINS, b"p:"): "p",
-    (Table.DOMAINS, b"r:"): "r",
+    (_QUERY, b"t:"): b"t",
+    (Table.DOMAINS, b"p:"): b"p",
+    (Table.DOMAINS, b"r:"): b"r",
 }
 """Rankings over all domains: rows of a prefix, a count and a name. One partition a base, for whoever reads them reads
 every base."""
@@ -170,7 +170,7 @@ class Placement:
         found = _GLOBAL.get((table, row[:2]))
         if found is not None and not family and not qualifier and (place := ranked_place(row[2:])):
             count, name = place
-            base = base_of_uri(name) if found == "t" else crc32(name) % BASES
+            base = base_of_uri(name) if found == b"t" else crc32(name) % BASES
             return Ranked(found, base, 0, b"", name, count)
         if table is _QUERY and family == b"rank" and row[:2] == b"d:" and (place := ranked_place(qualifier)):
             count, name = place

@@ -31,7 +31,7 @@ TABLES: Final = {
     "cells": _CELLS,
     "history": _CELLS,
     "ranking": (
-        "(list text, base smallint, shard smallint, domain blob, band bigint, name blob, count bigint, value blob, "
+        "(list blob, base smallint, shard smallint, domain blob, band bigint, name blob, count bigint, value blob, "
         "PRIMARY KEY ((list, base, shard), domain, band, name)) "
         "WITH CLUSTERING ORDER BY (domain ASC, band DESC, name ASC)"
     ),
