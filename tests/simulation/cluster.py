@@ -83,12 +83,17 @@ class ModelCluster:
         partition = partition_of(query, values)
         if partition not in self._written:
             return
-        yield from self._answered(query, partition, chooser(query, values), draw)
+        wants = chooser(query, values)
+        yield from self._grouped(query, partition, self._read(query, partition, wants, draw))
 
-    def _answered(
-        self, query: Query, partition: Partition, wants: Callable[[Clustering], bool], draw: int
-    ) -> Iterator[Row]:
-        """Rows of one partition; of those with the same column that is grouped by, the first."""
+    def _of_ring(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
+        above, end = values or _WHOLE_RING
+        for partition in self._partitions(query):
+            if above < token_of(partition) <= end:
+                yield from self._grouped(query, partition, self._read(query, partition, lambda _: True, draw))
+
+    def _grouped(self, query: Query, partition: Partition, found: list[tuple[Clustering, StoredRow]]) -> Iterator[Row]:
+        """All rows, or the first one of each group."""
         last: object = None
         for clustering, row in found:
             if query.group_by:
@@ -97,12 +102,6 @@ class ModelCluster:
                     continue
                 last = group
             yield answered(query, partition, clustering, row)
-
-    def _of_ring(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
-        above, end = values or _WHOLE_RING
-        for partition in self._partitions(query):
-            if above < token_of(partition) <= end:
-                yield from self._answered(query, partition, lambda _: True, draw)
 
     def _partitions(self, query: Query) -> list[Partition]:
         return sorted({each for replica in self.replicas for each in replica.partitions if each[0] == query.table})
