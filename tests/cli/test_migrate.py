@@ -170,6 +170,27 @@ def test_killed_at_any_moment_it_goes_on(place: Place) -> None:
     assert "not newer" in place.good("import", "pages.jsonl")
 
 
+@pytest.mark.long
+@pytest.mark.usefixtures("keyspace")
+def test_killed_between_steps_it_goes_on_from_the_last_one(place: Place) -> None:
+    """So many cells that they are copied in several steps."""
+    with (place.path / "many.jsonl").open("w") as file:
+        for number in range(8_000):
+            links = [{"url": f"http://many{(number * 7 + step) % 500}.com/{number % 97}"} for step in range(4)]
+            file.write(json.dumps({"url": f"http://many{number % 500}.com/{number}", "links": links}) + "\n")
+    place.good("import", "many.jsonl")
+    digest = place.good("digest").strip()
+    for _ in range(2):
+        assert place.migrate(WEFT_FAIL="migrate.copied:1:kill").returncode == -signal.SIGKILL
+    done = place.migrate("--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["digest"] == digest
+    assert found["cells"] > 100_000, "three steps at least"
+    place.use_cluster()
+    assert place.good("digest").strip() == digest
+
+
 @pytest.mark.usefixtures("keyspace")
 def test_a_half_migrated_index_is_refused_by_whoever_opens_it(place: Place) -> None:
     assert place.migrate(WEFT_FAIL="migrate.compared:1:kill").returncode == -signal.SIGKILL
