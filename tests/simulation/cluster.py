@@ -90,7 +90,7 @@ class ModelCluster:
     ) -> Iterator[Row]:
         """Rows of one partition; of those with the same column that is grouped by, the first."""
         last: object = None
-        for clustering, row in found:
+        for clustering, row in self._read(query, partition, wants, draw):
             if query.group_by:
                 group = clustering[query.keys.clustering.index(query.group_by)]
                 if group == last:
