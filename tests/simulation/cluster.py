@@ -95,7 +95,7 @@ class ModelCluster:
     def _grouped(self, query: Query, partition: Partition, found: list[tuple[Clustering, StoredRow]]) -> Iterator[Row]:
         """All rows, or the first one of each group."""
         last: object = None
-        for clustering, row in found:
+        for clustering, row in self._read(query, partition, wants, draw):
             if query.group_by:
                 group = clustering[query.keys.clustering.index(query.group_by)]
                 if group == last:

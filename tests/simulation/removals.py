@@ -92,7 +92,7 @@ class LeftInPart(WatchedStore):
 
 
 class UnderFreshSeq(WatchedStore):
-    def _refuse_lost_batches(self, last: Taken) -> None:
+    def _refuse_lost_batches(self, complete: int, last: Taken) -> None:
         """It would notice at once."""
 
     def _write_again(self, last: Taken) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
 from random import Random
 from threading import Event
 from typing import Final
@@ -90,7 +89,6 @@ class ModelSession:
         """Nothing to do: there is no connection."""
 
 
-def ordered(groups: Iterable[Sequence[Request]]) -> Iterator[Sequence[Request]]:
-    """Puts and deletes as they come, but each of them in an order that does not depend on the process."""
-    for _, alike in groupby(groups, key=lambda group: group[0].statement.name.startswith("PUT")):
-        yield from sorted(alike, key=lambda group: repr(sorted(map(repr, group))))
+def ordered(groups: Iterable[Sequence[Request]]) -> list[Sequence[Request]]:
+    """In an order that does not depend on the process: groups may be sent in any."""
+    return sorted(groups, key=lambda group: repr(sorted(map(repr, group))))

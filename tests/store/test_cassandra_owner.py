@@ -13,6 +13,8 @@ from support.cassandra_store import LIFETIME, empty, owned_store, shared_session
 from weft.dispatcher.domain_work import listed_cells
 from weft.errors import BatchRefused, OwnerReplaced, StoreError, StoreForeign, StoreUnwritable
 from weft.mgmt.memory.mgmt import MemoryMgmt
+from weft.mgmt.values import NodeState, NodeType, TakenBucket
+from weft.roles.store_registry import MgmtRegistry
 from weft.roles.writing_hold import WritingHold
 from weft.store.api import Batch, Column
 from weft.store.cassandra.cluster_session import Request, Row
@@ -206,6 +208,25 @@ def test_a_store_that_knows_more_than_the_control_plane_is_refused(
     put_back = MemoryMgmt()
     with pytest.raises(StoreForeign, match=r"holds batches up to seq 1, and the control plane \(mgmt.url\) knows of 0"):
         owned_store(cassandra_hosts, put_back)
+
+
+def test_one_that_is_replaced_while_it_takes_over_does_not_think_that_batches_were_lost(
+    cassandra_hosts: tuple[str, ...], mgmt: MemoryMgmt
+) -> None:
+    session, keyspace = shared_session(cassandra_hosts)
+    slow, lease = RegisteredStore(session, keyspace, LIFETIME), mgmt.register(NodeType.INDEX_BUILDER, "index@slow")
+
+    class Overtaken(MgmtRegistry):
+        def take(self) -> TakenBucket:
+            taken = super().take()
+            mgmt.tell(lease, NodeState.OFFLINE)
+            owned_store(cassandra_hosts, mgmt).write(batch(b"one"), 1)
+            return taken
+
+    slow.own(Overtaken(mgmt, lease), listed_cells)
+    with pytest.raises(OwnerReplaced):
+        slow.write(batch(b"late"), 1)
+    assert values(slow) == {b"one"}
 
 
 def test_whoever_holds_writing_completes_the_last_batch(

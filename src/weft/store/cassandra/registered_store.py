@@ -41,8 +41,10 @@ class RegisteredStore(CassandraStore):
     def own(self, registry: Registry, remembered: Remembered) -> RegisteredStore:
         """Take the index over. Afterwards all that was ever begun is in."""
         self._registry = registry
+        # Asked for before: afterwards another process may take over, and complete batches that this one does not know.
+        complete = self.complete_to()
         taken = registry.take()
-        self._refuse_lost_batches(taken)
+        self._refuse_lost_batches(complete, taken)
         self._epoch = taken.epoch
         self._write_again(taken)
         self._highest, self._is_unfinished = taken.seq, False
@@ -50,9 +52,8 @@ class RegisteredStore(CassandraStore):
         self._memory.apply(remembered(self), taken.seq)
         return self
 
-    def _refuse_lost_batches(self, last: Taken) -> None:
+    def _refuse_lost_batches(self, complete: int, last: Taken) -> None:
         """Batches that the registry does not know may be here in part, and their seqs must not be used again."""
-        complete = self.complete_to()
         if complete > last.seq:
             raise StoreForeign(
                 self._session.name,
