@@ -22,8 +22,8 @@ from weft.store.cassandra.statements import Statement
 _UPDATE: Final = re.compile(r"UPDATE (\w+) USING TIMESTAMP \?( AND TTL \?)? SET (.+?) WHERE (.+)")
 _DELETE: Final = re.compile(r"DELETE FROM (\w+) USING TIMESTAMP \? WHERE (.+)")
 _SELECT: Final = re.compile(
-    r"SELECT (DISTINCT )?(.+?) FROM (\w+)(?: WHERE (.+?))?(?: GROUP BY (?:\w+, )*(\w+))?(?: ORDER BY (\w+) (ASC|DESC)\b[^?]*)?"
-    r"(?: LIMIT (\d+))?"
+    r"SELECT (DISTINCT )?(.+?) FROM (\w+)(?: WHERE (.+?))?(?: GROUP BY (?:\w+, )*(\w+))?"
+    r"(?: ORDER BY (\w+) (ASC|DESC)\b[^?]*)?(?: LIMIT (\d+))?"
 )
 _CONDITION: Final = re.compile(r"(\w+|\([\w, ]+\)) (=|<|<=|>|>=|IN) \?")
 _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {

@@ -1,7 +1,7 @@
 """What somebody sees who reads while a batch is written.
 
-What a batch does to one partition is one request, for readers alone: owners never decide by a batch in part. A name that
-moves in a ranking stays in its partition, so that no reader ever misses it.
+What a batch does to one partition is one request, for readers alone: owners never decide by a batch in part. A name
+that moves in a ranking stays in its partition, so that no reader ever misses it.
 """
 
 from __future__ import annotations
