@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from cluster_crawl import Crawled, crawled
 from cluster_places import Place, clusters
-from cluster_reading import answer_times, shown, tombstones, written_meanwhile
+from cluster_reading import Traced, answer_times, shown, tombstones, written_meanwhile
 from cluster_rounds import Result, Sizes, opened, play, rounds
 from cluster_takeover import LEASE, takeovers
 from linkindex_readers import QUESTIONS
@@ -106,7 +106,7 @@ def _most_linked() -> str:
     return url_of(Uri(uri.decode()))
 
 
-def _tombstones(place: Place, traced: dict[str, tuple[int, int, int, int]], written: int) -> Iterator[str]:
+def _tombstones(place: Place, traced: dict[str, Traced], written: int) -> Iterator[str]:
     heads = "requests | rows | tombstones | most in one request"
     yield f"\n| {place.name}, after {written} rounds of changed pages | {heads} |"
     yield "|---|---|---|---|---|"

@@ -55,6 +55,9 @@ class Sent(NamedTuple):
     reading: float = 0.0
     registering: float = 0.0
 
+    def since(self, before: Sent) -> Sent:
+        return Sent(**{name: getattr(self, name) - getattr(before, name) for name in self._fields})
+
 
 class Result(NamedTuple):
     sizes: Sizes
@@ -137,8 +140,8 @@ def opened(place: Place) -> Iterator[Opened]:
     """A new index. A keyspace goes away at the end."""
     if not place.is_cluster:
         path = place.directory / f"store-{time.monotonic_ns()}"
-        with RocksStore(path) as store:
-            yield Opened(store, where=str(path))
+        with RocksStore(path) as embedded:
+            yield Opened(embedded, where=str(path))
         return
     url = place.new_store_url()
     session = CountingSession(parse_address(url), patience=60.0)
@@ -175,7 +178,7 @@ def play(place: Place, sizes: Sizes, with_disk: bool = False) -> Result:
         for each in waiting[sizes.before // sizes.a_round :]:
             linkindex.apply(each)
         wall, client, cassandra, postgresql, wal = used()
-        sent = Sent(*(now - then for now, then in zip(index.sent(), before, strict=True)))
+        sent = index.sent().since(before)
         result = Result(sizes, wall, client, cassandra, postgresql, wal, sent)
         if with_disk and index.session:
             keyspace = index.session.address.keyspace

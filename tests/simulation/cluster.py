@@ -83,26 +83,25 @@ class ModelCluster:
         partition = partition_of(query, values)
         if partition not in self._written:
             return
-        yield from self._answered(query, partition, chooser(query, values), draw)
+        wants = chooser(query, values)
+        yield from self._grouped(query, partition, self._read(query, partition, wants, draw))
 
-    def _answered(
-        self, query: Query, partition: Partition, wants: Callable[[Clustering], bool], draw: int
-    ) -> Iterator[Row]:
-        """Rows of one partition; of those with the same column that is grouped by, the first."""
+    def _of_ring(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
+        above, end = values or _WHOLE_RING
+        for partition in self._partitions(query):
+            if above < token_of(partition) <= end:
+                yield from self._grouped(query, partition, self._read(query, partition, lambda _: True, draw))
+
+    def _grouped(self, query: Query, partition: Partition, found: list[tuple[Clustering, StoredRow]]) -> Iterator[Row]:
+        """All rows, or the first one of each group."""
         last: object = None
-        for clustering, row in self._read(query, partition, wants, draw):
+        for clustering, row in found:
             if query.group_by:
                 group = clustering[query.keys.clustering.index(query.group_by)]
                 if group == last:
                     continue
                 last = group
             yield answered(query, partition, clustering, row)
-
-    def _of_ring(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
-        above, end = values or _WHOLE_RING
-        for partition in self._partitions(query):
-            if above < token_of(partition) <= end:
-                yield from self._answered(query, partition, lambda _: True, draw)
 
     def _partitions(self, query: Query) -> list[Partition]:
         return sorted({each for replica in self.replicas for each in replica.partitions if each[0] == query.table})
@@ -124,7 +123,7 @@ class ModelCluster:
         return [(clustering, row) for clustering, row in merged if row.cells]
 
     def _asked(self, partition: Partition, draw: int) -> list[Replica]:
-        first = draw + sum(crc32(part) if isinstance(part, bytes) else part for part in partition[1])
+        first = draw + crc32(repr(partition[1]).encode())
         return [self.replicas[(first + number) % _REPLICAS] for number in range(self.read_from)]
 
     def _merged(self, asked: list[Replica], partition: Partition, clustering: Clustering) -> StoredRow:

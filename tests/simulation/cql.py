@@ -22,7 +22,7 @@ from weft.store.cassandra.statements import Statement
 _UPDATE: Final = re.compile(r"UPDATE (\w+) USING TIMESTAMP \?( AND TTL \?)? SET (.+?) WHERE (.+)")
 _DELETE: Final = re.compile(r"DELETE FROM (\w+) USING TIMESTAMP \? WHERE (.+)")
 _SELECT: Final = re.compile(
-    r"SELECT (DISTINCT )?(.+?) FROM (\w+)(?: WHERE (.+?))?(?: GROUP BY (?:\w+, )*(\w+))?"
+    r"SELECT (DISTINCT )?(.+?) FROM (\w+)(?: WHERE (.+?))?(?: GROUP BY ([\w, ]+?))?"
     r"(?: ORDER BY (\w+) (ASC|DESC)\b[^?]*)?(?: LIMIT (\d+))?"
 )
 _CONDITION: Final = re.compile(r"(\w+|\([\w, ]+\)) (=|<|<=|>|>=|IN) \?")
@@ -141,7 +141,9 @@ def query_of(statement: Statement) -> Query:
         named = tuple(each.columns[0] for each in conditions[: len(keys.partition)])
         assert named == keys.partition, f"not one partition: {statement.value}"
     limit = None if found[8] is None else int(found[8])
-    return Query(found[3], keys, columns, conditions, found[5], is_backwards, bool(found[1]), is_of_ring, limit)
+    # By the columns of the partition too, where several are read: only the last one tells rows of one apart.
+    group_by = found[5] and found[5].split(", ")[-1]
+    return Query(found[3], keys, columns, conditions, group_by, is_backwards, bool(found[1]), is_of_ring, limit)
 
 
 def _conditions(where: str) -> tuple[Condition, ...]:

@@ -57,6 +57,8 @@ class Parts:
     rules_class: type[Rules] = Rules
     session_class: type[ModelSession] = ModelSession
     read_from: int = 2
+    holders: tuple[int, ...] = (0, 0, 1, 2)
+    """How many there may be."""
     gc_grace: int | None = None
     """None: as the weather has it."""
 
@@ -93,7 +95,7 @@ class History:
         faults = Faults(self.stage, self.cluster, self.mgmt, weather, self.tally, self.new_owner)
         self.stage.between = faults.happen
         faults.start_owner()
-        for _ in range(self.random.choice((0, 0, 1, 2))):
+        for _ in range(self.random.choice(self.parts.holders)):
             holder = self.parts.holder_class(self.stage, self.mgmt, self.rules, self.new_session(), self.tally)
             faults.start_holder(holder, self.random.randrange(300))
         self.stage.play()

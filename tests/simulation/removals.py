@@ -17,6 +17,7 @@ from simulation.session import ModelSession
 from simulation.watched_store import WatchedStore
 from weft.linkindex.expiry import Expiry
 from weft.linkindex.index_state import IndexState
+from weft.mgmt.values import TakenBucket
 from weft.roles.writing_hold import WritingHold
 from weft.store.api import Batch
 from weft.store.cassandra import writing
@@ -51,6 +52,14 @@ class EpochUnchecked(Rules):
 class SeqUnchecked(Rules):
     def register_batch(self, epoch: int, before: int, seq: int, batch: bytes, bucket: int = 0) -> None:
         super().register_batch(epoch, self._state.buckets[bucket].seq, seq, batch, bucket)
+
+
+class AnyBatch(Rules):
+    def register_batch(self, epoch: int, before: int, seq: int, batch: bytes, bucket: int = 0) -> None:
+        known = self._state.buckets[bucket]
+        if known.seq == seq:
+            self._state.buckets[bucket] = TakenBucket(known.epoch, seq, batch)
+        super().register_batch(epoch, before, seq, batch, bucket)
 
 
 class RegisteredLast(WatchedStore):
@@ -163,15 +172,16 @@ def _late_extension() -> AbstractContextManager[object]:
     return mock.patch.object(WritingHold, "_extend", extend)
 
 
-def _owner(store: type[WatchedStore]) -> Parts:
-    return Parts(owner_class=type("OwnerWithout", (Owner,), {"store_class": store}))
+def _owner(store: type[WatchedStore], rules: type[Rules] = Rules, owner: type[Owner] = Owner) -> Parts:
+    return Parts(owner_class=type("OwnerWithout", (owner,), {"store_class": store}), rules_class=rules)
 
 
 REMOVALS = (
     Removal("the epoch is checked when a batch is registered", Parts(rules_class=EpochUnchecked)),
     Removal("the seq is checked when a batch is registered", Parts(rules_class=SeqUnchecked)),
     Removal("a batch is registered before it is written", _owner(RegisteredLast)),
-    Removal("after a batch that was not finished nothing is written", _owner(GoesOnUnfinished)),
+    # The store refuses to go on, and the control plane would refuse its next batch: both are taken away.
+    Removal("a seq belongs to one batch for good", _owner(GoesOnUnfinished, AnyBatch, GoesOn)),
     Removal("whoever takes over writes the last batch again", _owner(LeftInPart)),
     Removal("the last batch is written again under its own seq", _owner(UnderFreshSeq)),
     Removal("cells have the seq of their batch as timestamp", Parts(session_class=WallClock)),
@@ -185,7 +195,7 @@ REMOVALS = (
     Removal("nothing is registered while writing is held", Parts(rules_class=HoldIgnored), _late_extension),
     Removal(
         "whoever holds writing completes the last batch",
-        Parts(holder_class=ReadsInPart),
+        Parts(holder_class=ReadsInPart, holders=(3,)),
     ),
     Removal("whoever holds writing notices that its hold had ended", Parts(holder_class=ShortHold), _late_extension),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from random import Random
 from threading import Thread
@@ -14,7 +15,7 @@ from weft.errors import BatchRefused, OwnerReplaced, StoreError, StoreForeign, S
 from weft.mgmt.memory.mgmt import MemoryMgmt
 from weft.roles.writing_hold import WritingHold
 from weft.store.api import Batch, Column
-from weft.store.cassandra.cluster_session import Request
+from weft.store.cassandra.cluster_session import Request, Row
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.store import CassandraStore
 from weft.store.cassandra.view import CassandraView
@@ -175,8 +176,13 @@ def test_the_top_is_read_from_its_ranking_alone(cassandra_hosts: tuple[str, ...]
         made.put(Q, b"t:" + ranked(number % 7, b"com.a/%d" % number), b"", b"", b"%d" % (number % 7))
     store.write(made, 1)
     asked, pages = list[Request](), store._session.pages
+
+    def counted(request: Request) -> Iterator[list[Row]]:
+        asked.append(request)
+        return pages(request)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store._session, "pages", lambda request: (asked.append(request), pages(request))[1])
+        patch.setattr(store._session, "pages", counted)
         best = [cell.row for cell in islice(store.scan_rows(Q, b"t:"), 20)]
         assert len(asked) == 64, "one request for each base"
         assert best == [cell.row for cell in store.scan_rows(Q, b"t:")][:20]

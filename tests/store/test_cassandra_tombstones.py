@@ -27,6 +27,7 @@ from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import Reopen
 from weft.model.site import Site
 from weft.store.api import Batch
+from weft.store.cassandra.cluster_session import ClusterSession
 from weft.store.cassandra.registered_store import RegisteredStore
 
 NOW: Final = 1_770_000_000_000
@@ -118,7 +119,9 @@ def take_links(store: RegisteredStore, count: int, seconds: float) -> None:
 
 
 def _is_read_easily(what: str, store: RegisteredStore, read: Callable[[], object]) -> None:
-    met = tombstones_met(store._session, read)
+    session = store._session
+    assert isinstance(session, ClusterSession)
+    met = tombstones_met(session, read)
     print(f"{what}: {met} tombstones")
     assert met < FEW
 
