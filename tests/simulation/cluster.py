@@ -83,17 +83,12 @@ class ModelCluster:
         partition = partition_of(query, values)
         if partition not in self._written:
             return
-        wants = chooser(query, values)
-        yield from self._grouped(query, partition, self._read(query, partition, wants, draw))
+        yield from self._answered(query, partition, chooser(query, values), draw)
 
-    def _of_ring(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
-        above, end = values or _WHOLE_RING
-        for partition in self._partitions(query):
-            if above < token_of(partition) <= end:
-                yield from self._grouped(query, partition, self._read(query, partition, lambda _: True, draw))
-
-    def _grouped(self, query: Query, partition: Partition, found: list[tuple[Clustering, StoredRow]]) -> Iterator[Row]:
-        """All rows, or the first one of each group."""
+    def _answered(
+        self, query: Query, partition: Partition, wants: Callable[[Clustering], bool], draw: int
+    ) -> Iterator[Row]:
+        """Rows of one partition; of those with the same column that is grouped by, the first."""
         last: object = None
         for clustering, row in self._read(query, partition, wants, draw):
             if query.group_by:
@@ -102,6 +97,12 @@ class ModelCluster:
                     continue
                 last = group
             yield answered(query, partition, clustering, row)
+
+    def _of_ring(self, query: Query, values: tuple[Any, ...], draw: int) -> Iterator[Row]:
+        above, end = values or _WHOLE_RING
+        for partition in self._partitions(query):
+            if above < token_of(partition) <= end:
+                yield from self._answered(query, partition, lambda _: True, draw)
 
     def _partitions(self, query: Query) -> list[Partition]:
         return sorted({each for replica in self.replicas for each in replica.partitions if each[0] == query.table})

@@ -25,7 +25,7 @@ VALUES: dict[str, Sequence[Any]] = {
     "row": ROWS,
     "column": COLUMNS,
     "list": [b"t", b"d"],
-    "domain": [b"", b"d:com.a"],
+    "domain": [b"", b"d:com.a", b"d:com.b"],
     "band": [0, 1, 2, 64],
     "name": NAMES,
     "count": [0, 1, 2, 64, 65],
