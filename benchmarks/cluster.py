@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from cluster_crawl import Crawled, crawled
 from cluster_places import Place, clusters
-from cluster_reading import Traced, answer_times, shown, tombstones, written_meanwhile
+from cluster_reading import Traced, answer_times, index_questions, shown, tombstones, written_meanwhile
 from cluster_rounds import Result, Sizes, opened, play, rounds
 from cluster_takeover import LEASE, takeovers
 from linkindex_readers import QUESTIONS
@@ -63,6 +63,8 @@ class Figures:
 
 def measure(place: Place, plan: Plan, found: Figures, directory: Path) -> Iterator[str]:
     """Fills `found`, and tells what belongs to this place alone."""
+    if place.is_cluster:
+        play(place, Sizes(0, 2 * ROUNDS[0], ROUNDS[0]))  # a Java that has just started compiles first
     for size in ROUNDS:
         sizes = Sizes(plan.before // size * size, max(size, plan.pages // size * size), size)
         _tell(f"{place.name}: rounds of {size} pages")
@@ -76,6 +78,8 @@ def measure(place: Place, plan: Plan, found: Figures, directory: Path) -> Iterat
         yield f"\n{place.name}: seconds from kill -9 of an owner to the next one (lease {LEASE:.0f} s): {told}"
     _tell(f"{place.name}: crawl")
     found.crawls[place.name] = crawled(place, plan.hosts, _PAGES_OF_A_HOST, directory / place.name.replace(" ", "-"))
+    if traced := found.crawls[place.name].traced:
+        yield from _tombstones(f"{place.name}, `weft crawl`", traced)
 
 
 def _answers(place: Place, plan: Plan, found: Figures) -> Iterator[str]:
@@ -91,7 +95,8 @@ def _answers(place: Place, plan: Plan, found: Figures) -> Iterator[str]:
             found.answers[place.name] = answer_times(index.where, plan.seconds)
             found.written[place.name] = (len(ends) - done) / (time.monotonic() - began)
         if index.session is not None:
-            yield from _tombstones(place, tombstones(index, _DOMAIN, _most_linked()), len(ends))
+            questions = index_questions(_DOMAIN, _most_linked())
+            yield from _tombstones(f"{place.name}, after {len(ends)} rounds", tombstones(index.where, questions))
 
 
 def _most_linked() -> str:
@@ -106,10 +111,8 @@ def _most_linked() -> str:
     return url_of(Uri(uri.decode()))
 
 
-def _tombstones(place: Place, traced: dict[str, Traced], written: int) -> Iterator[str]:
-    heads = "requests | rows | tombstones | most in one request"
-    yield f"\n| {place.name}, after {written} rounds of changed pages | {heads} |"
-    yield "|---|---|---|---|---|"
+def _tombstones(title: str, traced: dict[str, Traced]) -> Iterator[str]:
+    yield f"\n| {title} | requests | rows | tombstones | most in one request |\n|---|---|---|---|---|"
     for name, figures in traced.items():
         yield f"| {name} | {' | '.join(f'{figure:,}' for figure in figures)} |"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cluster_places import Place, used_by
+from cluster_reading import Traced, crawl_questions, tombstones
 from crawl import crawl
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES
@@ -21,6 +22,7 @@ class Crawled(NamedTuple):
     roles: dict[str, float]
     cassandra: float
     postgresql: float
+    traced: dict[str, Traced]
 
     @property
     def cpu(self) -> float:
@@ -33,7 +35,7 @@ def crawled(place: Place, hosts: int, pages: int, directory: Path) -> Crawled:
     with serving(WebPlan(hosts=hosts, pages=pages, addresses=20, profile=PROFILES["plain"])) as served:
         if not place.is_cluster:
             watch, seconds, status = crawl(served, directory)
-            return Crawled(status.get("pages") or 1, seconds, watch.by_role(), 0.0, 0.0)
+            return Crawled(status.get("pages") or 1, seconds, watch.by_role(), 0.0, 0.0, {})
         url = place.new_store_url()
         session = ClusterSession(parse_address(url), patience=60.0)
         try:
@@ -42,7 +44,8 @@ def crawled(place: Place, hosts: int, pages: int, directory: Path) -> Crawled:
             more = {"WEFT_STORE_URL": url, "WEFT_MGMT_URL": place.new_mgmt_url()}
             watch, seconds, status = crawl(served, directory, more)
             cassandra, postgresql = used()
+            traced = tombstones(url, crawl_questions(served.url(0)))
         finally:
             session.run(f"DROP KEYSPACE IF EXISTS {session.address.keyspace}")
             session.close()
-    return Crawled(status.get("pages") or 1, seconds, watch.by_role(), cassandra, postgresql)
+    return Crawled(status.get("pages") or 1, seconds, watch.by_role(), cassandra, postgresql, traced)

@@ -6,9 +6,10 @@ import multiprocessing
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, NamedTuple
@@ -18,20 +19,26 @@ from linkindex_contestants import load_page
 from linkindex_readers import QUESTIONS, _ask
 from measuring import percentile
 from weft.answers.index import Index
-from weft.config.sections import IndexSettings
+from weft.clock import SystemClock
+from weft.config.sections import DispatcherSettings, IndexSettings
 from weft.config.settings import settings_with
+from weft.dispatcher.link_round import LinkRound
+from weft.dispatcher.segment import choose
 from weft.errors import NotKnown
 from weft.linkindex.loaded import LoadedPage
 from weft.linkindex.pipeline import LinkIndex
+from weft.model.domain import reversed_domain
 from weft.model.url import Uri, UrlRules, url_of
 from weft.store.api import Reader
+from weft.store.cassandra.address import parse_address
 from weft.store.cassandra.cluster_session import ClusterSession, Request, Row
 from weft.store.cassandra.opening import open_view
+from weft.store.cassandra.schema import read_keyspace
 from weft.store.cassandra.view import CassandraView
 from weft.store.rocksdb import RocksReader
-from weft.store.tables import Table
 from workload import Web
 
+Question = Callable[[CassandraView], object]
 _READ = re.compile(r"Read (\d+) live rows and (\d+) tombstone cells")
 
 
@@ -65,27 +72,34 @@ class TracingSession(ClusterSession):
         return found
 
 
-def tombstones(index: Opened, domain: str, url: str) -> dict[str, Traced]:
-    """What each question reads, by the cluster's own traces."""
-    assert index.session is not None
-    address = index.session.address
-    session = TracingSession(address)
-    view = CassandraView(session, index.store.keyspace)  # type: ignore[attr-defined]
-    rules = UrlRules()
-    row = b"l:" + ".".join(reversed(domain.split("."))).encode()
-    questions: dict[str, Callable[[Index], object]] = {
-        "top": lambda answers: answers.top(),
-        "top of a domain": lambda answers: answers.top(domain),
-        "links of a page": lambda answers: answers.links(url),
-        "page": lambda answers: answers.page(url),
-        "what is new in a domain": lambda _: list(view.scan(Table.LINKS, row, b"new", limit=100)),
-        "what is due in a domain": lambda _: list(view.scan(Table.LINKS, row, b"due", limit=100)),
-    }
+def tombstones(where: str, questions: Mapping[str, Question]) -> dict[str, Traced]:
+    """What each question reads in the cluster of this URL, by the cluster's own traces."""
+    session = TracingSession(parse_address(where))
     try:
-        answers = Index(view, rules)
-        return {name: _trace(session, lambda ask=ask: ask(answers)) for name, ask in questions.items()}  # type: ignore[misc]
+        view = CassandraView(session, read_keyspace(session))
+        return {name: _trace(session, partial(ask, view)) for name, ask in questions.items()}
     finally:
         session.close()
+
+
+def index_questions(domain: str, url: str) -> dict[str, Question]:
+    return {
+        "top": lambda view: Index(view, UrlRules()).top(),
+        "top of a domain": lambda view: Index(view, UrlRules()).top(domain),
+        "links of a page": lambda view: Index(view, UrlRules()).links(url),
+        "page": lambda view: Index(view, UrlRules()).page(url),
+    }
+
+
+def crawl_questions(url: str) -> dict[str, Question]:
+    """Of a crawl that has ended: whether there is more of this URL's domain, from where nothing is left out."""
+    domain = reversed_domain(UrlRules().identify(url).domain).encode()
+    settings, now = DispatcherSettings(), SystemClock().now()
+
+    def segment(view: CassandraView) -> object:
+        return choose(view, LinkRound(view, settings.segment_size), domain, settings, now)
+
+    return {"next segment of a domain, after the crawl": segment}
 
 
 def _trace(session: TracingSession, ask: Callable[[], object]) -> Traced:

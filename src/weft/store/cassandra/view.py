@@ -34,7 +34,7 @@ _END: Final = b"\xff" * 9
 """Above every row and every column: tables begin with a smaller byte, and no family begins with nine of these."""
 _AT_ONCE: Final = 100
 """Cells that one request asks for by name."""
-_FIRST_RANKS: Final = 16
+_FIRST_RANKS: Final = 4
 """Rows of a ranking's first page: a reader asks every partition of it, and mostly for the best few."""
 _REMEMBERED: Final = 10_000
 """Names of a ranking that are told from their doubles: more than anybody looks at, and walks hold writing."""
