@@ -118,11 +118,11 @@ def test_a_damaged_cell_is_found_and_put_right(
     filled: Command, cassandra_hosts: tuple[str, ...], keyspace: str
 ) -> None:
     with connected(cassandra_hosts) as session:
-        cells = list(session.execute(f"SELECT list, base, shard, band, name FROM {keyspace}.ranking"))
+        cells = list(session.execute(f"SELECT list, base, shard, domain, band, name FROM {keyspace}.ranking"))
         damaged = next(cell for cell in cells if cell.list == b"t" and cell.name == b"com.c")
         session.execute(
             f"DELETE FROM {keyspace}.ranking USING TIMESTAMP 1 WHERE list = %s AND base = %s AND shard = %s "
-            "AND band = %s AND name = %s",
+            "AND domain = %s AND band = %s AND name = %s",
             tuple(damaged),
         )
     done = filled("verify")

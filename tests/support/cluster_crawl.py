@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -51,7 +52,12 @@ def new_keyspace(place: Path, server: Server, hosts: Sequence[str]) -> Iterator[
     url = f"cassandra://{','.join(hosts)}/{name}"
     settings = [f'store.url="{url}"', f'mgmt.url="{server.url()}"']
     sets = [word for setting in settings for word in ("--set", setting)]
-    done = weft("schema", "cassandra", "--apply", "--replication", "3", "--shards", "1", *sets, cwd=place)
+    # Nodes that have just started do not all know of each other yet.
+    for _ in range(30):
+        done = weft("schema", "cassandra", "--apply", "--replication", "3", "--shards", "1", *sets, cwd=place)
+        if done.returncode == 0:
+            break
+        time.sleep(1)
     assert done.returncode == 0, done.stderr
     yield url
     with connected(list(hosts)) as session:
