@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from support.frontier_driving import Driven, known
+from weft.wire import Fetch
 
 
 def test_a_fresh_server_treats_every_host_as_just_asked():
@@ -180,6 +183,40 @@ def test_an_address_is_asked_so_often_and_so_many_at_once():
     assert web.after(30) == [], "two are under way"
     web.done(web.sent[0][1])
     assert len(web.due()) == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("rate", [2, 8, 12.5])
+def test_an_address_is_not_asked_too_often_by_spiders_that_freeze(rate: float, seed: int):
+    """They begin several requests at once when they go on: what counts is what the web server sees."""
+    choose = random.Random(seed)
+    web = Driven(req_ip_per_sec=rate, req_host_per_sec=5)
+    for number in range(30):
+        web.host(f"h{number}.com", pages=20)
+    began, under_way, frozen_until = list[int](), list[tuple[int, Fetch]](), 0
+    while web.now < 1_060_000:
+        if choose.random() < 0.005:
+            frozen_until = web.now + choose.randrange(50, 1900)
+        for fetch in web.after(0.01):
+            began.append(max(web.now, frozen_until))
+            under_way.append((began[-1] + choose.choice((5, 20, 300, 3000)), fetch))
+        for ended in [flight for flight in under_way if flight[0] <= web.now]:
+            under_way.remove(ended)
+            web.done(ended[1])
+    began.sort()
+    count = int(rate)
+    assert len(began) > 10 * rate
+    assert min(last - first for first, last in zip(began, began[count:], strict=False)) >= count * 1000 / rate
+
+
+def test_a_request_that_hangs_does_not_hold_up_its_address():
+    web = Driven(req_ip_per_sec=1, req_host_per_sec=5)
+    for number in range(3):
+        web.host(f"h{number}.com", pages=1)
+    (hanging,) = web.after(1)
+    assert web.after(2.9) == []
+    assert len(web.after(0.1)) == 1
+    assert hanging not in web.due()
 
 
 def test_hosts_of_a_slash_64_share_their_clock():

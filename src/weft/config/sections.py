@@ -199,7 +199,7 @@ class UrlserverSettings:
     spider_urls: int = key(2000, "Maximum URLs sent to one spider and not yet answered.", Between(1, 1_000_000), "URLs")
     spider_lag: float = key(
         0.1,
-        "How late a spider may start a request. Gaps between starts are widened to allow for it.",
+        "How late a spider may start a request. Where a host has several at a time, gaps are widened to allow for it.",
         Between(0, 60),
         "seconds",
     )

@@ -24,13 +24,29 @@ says; and what the control plane remembers of that, because a Crawl-delay holds 
 class Ip:
     """An address (or an IPv6 /64) and the hosts that live there."""
 
-    __slots__ = ("active", "hosts", "is_crowded", "key", "next_start", "part", "planned", "queued", "waiting")
+    __slots__ = (
+        "active",
+        "begun",
+        "hosts",
+        "is_crowded",
+        "key",
+        "last",
+        "next_start",
+        "part",
+        "planned",
+        "queued",
+        "waiting",
+    )
 
     def __init__(self, key: str, part: int) -> None:
         self.key = key
         self.part = part
         self.active = 0
+        self.last = 0
+        """When one of its hosts was last asked."""
         self.next_start = 0
+        self.begun: list[int] = []
+        """By when each of the last few requests had begun, in order."""
         self.hosts: list[Host] = []
         self.queued = 0
         self.is_crowded = False

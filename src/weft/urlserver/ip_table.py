@@ -43,7 +43,8 @@ class IpTable:
         self.detach(host)
         host.ip = ip
         host.last = max(host.last, self._quiet_since[ip.part])
-        ip.next_start = max(ip.next_start, self._quiet_since[ip.part] + self._ip_gap)
+        ip.last = max(ip.last, self._quiet_since[ip.part])
+        ip.next_start = max(ip.next_start, ip.last + self._ip_gap)
         ip.hosts.append(host)
         if ip.is_crowded:
             self.crowded.add(host.name)

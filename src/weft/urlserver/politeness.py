@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from dataclasses import dataclass
 from math import ceil
 
@@ -12,6 +13,10 @@ from weft.urlserver.learned_rate import LearnedRate
 
 RETRY_AFTER_MAX = 86_400_000
 """A server that asks for more than a day is asked again after a day."""
+_MOST_COUNTED = 64
+"""Requests to an address that are remembered, to count those within a span."""
+_BEGUN_AFTER = 2000
+"""By then a spider has begun a request that has not ended. One that hangs must not hold up its address for longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,9 @@ class Politeness:
     lag: int
     """How late a spider may begin a request."""
     ip_gap: int
+    ip_count: int
+    ip_span: int
+    """Within so many milliseconds there are at most `ip_count` requests to an address."""
     ip_concurrent: int
     backoff_first: int
     backoff_max: int
@@ -33,11 +41,14 @@ class Politeness:
     def from_settings(cls, settings: UrlserverSettings) -> Politeness:
         """Gaps in whole milliseconds, never rounded down."""
         lag = ceil(settings.spider_lag * 1000)
+        ip_count = min(_MOST_COUNTED, max(1, int(settings.req_ip_per_sec)))
         return cls(
             host_gap=ceil(1000 / settings.req_host_per_sec),
             host_concurrent=settings.req_host_concurrent,
             lag=lag,
-            ip_gap=ceil(1000 / settings.req_ip_per_sec) + lag // max(1, int(settings.req_ip_per_sec)),
+            ip_gap=ceil(1000 / settings.req_ip_per_sec),
+            ip_count=ip_count,
+            ip_span=ceil(1000 * ip_count / settings.req_ip_per_sec),
             ip_concurrent=settings.req_ip_concurrent,
             backoff_first=ceil(settings.backoff_first * 1000),
             backoff_max=ceil(settings.backoff_max * 1000),
@@ -75,15 +86,32 @@ class Politeness:
         host.active |= 1 << place
         host.last = now
         ip.active += 1
-        ip.next_start = now + self.ip_gap
+        ip.last = now
+        self._note_begun(ip, now + _BEGUN_AFTER)
         return place
 
-    def end(self, host: Host, ip: Ip, place: int, now: int) -> None:
+    def end(self, host: Host, ip: Ip, place: int, sent_at: int, now: int) -> None:
         """A request ended; one at a time, the gap is counted from here."""
         host.active &= ~(1 << place)
         ip.active -= 1
         if self.places(host) == 1 and now > host.last:
             host.last = now
+        if sent_at + _BEGUN_AFTER in ip.begun:
+            ip.begun.remove(sent_at + _BEGUN_AFTER)
+        self._note_begun(ip, now)
+
+    def _note_begun(self, ip: Ip, moment: int) -> None:
+        """A request to the address begins before this moment; the first of a span's requests decides about the next.
+
+        Spiders, networks and busy machines delay requests: what was sent evenly may arrive in bunches. But when a
+        request has ended, it has begun before.
+        """
+        insort(ip.begun, moment)
+        if len(ip.begun) > self.ip_count:
+            del ip.begun[0]
+        ip.next_start = ip.last + self.ip_gap
+        if len(ip.begun) == self.ip_count and ip.begun[0] + self.ip_span > ip.next_start:
+            ip.next_start = ip.begun[0] + self.ip_span
 
     def fail(self, host: Host, now: int, reason: str, retry_after: int = 0) -> None:
         """The host failed or asked for patience: wait as long as it asks, or twice as long as last time.

@@ -90,7 +90,7 @@ class Returns:
 
     def _free(self, sent: SentUrl, now: int) -> None:
         self._in_flight.remove(sent.trans_id)
-        self._registry.politeness.end(sent.host, sent.ip, sent.place, now)
+        self._registry.politeness.end(sent.host, sent.ip, sent.place, sent.sent_at, now)
 
     def _proceed(self, sent: SentUrl, now: int) -> None:
         self._registry.proceed(sent.host, now)
