@@ -64,7 +64,7 @@ class StoreUnfinished(StoreError):  # noqa: N818
 
 
 class StoreDiffers(StoreError):  # noqa: N818
-    """A copy that does not have the digest of its original."""
+    """A copy that does not have the digest of its original, or another one with all texts and records of links."""
 
     exit_code = 1
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
@@ -168,6 +171,28 @@ def test_killed_at_any_moment_it_goes_on(place: Place) -> None:
     assert place.good("digest").strip() == digest
     assert "0 differences" in place.good("verify")
     assert "not newer" in place.good("import", "pages.jsonl")
+
+
+@pytest.mark.usefixtures("keyspace")
+def test_after_ctrl_c_it_goes_on(place: Place) -> None:
+    digest = place.good("digest").strip()
+    words = ("migrate", "--to", place.cluster, "--mgmt", place.database, "--home", "home")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "weft", *words],
+        cwd=place.path,
+        env={**os.environ, "WEFT_FAIL": "migrate.copied:1:stop"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGCONT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "Traceback" not in told
+    assert place.good("digest").strip() == digest
+    assert f"digest {digest}, the same on both sides" in place.migrate().stdout
 
 
 @pytest.mark.long

@@ -84,7 +84,7 @@ def copied(source: Reader, target: CopyStore, *, lists_work: bool = True, at_onc
 @pytest.fixture(params=["memory", "rocksdb", "cassandra"])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CopyStore]:
     if request.param == "cassandra":
-        made: CopyStore = new_store(request.getfixturevalue("cassandra_hosts"), shards=2)
+        made: CopyStore = new_store(request.getfixturevalue("cassandra_hosts"))
     else:
         made = MemoryStore() if request.param == "memory" else RocksStore(tmp_path / "target")
     with made as store:
@@ -150,7 +150,7 @@ def test_from_rocksdb_to_cassandra_and_back(
 ) -> None:
     with (
         RocksStore(tmp_path / "one") as first,
-        new_store(cassandra_hosts, shards=2) as cluster,
+        new_store(cassandra_hosts) as cluster,
         RocksStore(tmp_path / "two") as second,
     ):
         copied(source, first)
@@ -227,24 +227,31 @@ def test_an_unfinished_copy_of_another_index_is_refused(source: MemoryStore, tmp
         copied(another, target)
 
 
-def test_a_copy_that_differs_is_found(source: MemoryStore, target: CopyStore) -> None:
+@pytest.mark.parametrize(
+    "stray",
+    [
+        cell_key(Table.QUERY.byte, b"p:com.stray", b"page", b"incount"),
+        cell_key(Table.DOCS.byte, b"x:com.stray", b"doc", b"text"),
+        cell_key(Table.LINKS.byte, b"l:com.stray", b"link", b"com.stray/"),
+    ],
+)
+def test_a_copy_that_differs_is_found(source: MemoryStore, target: CopyStore, stray: bytes) -> None:
     with armed("migrate.compared:1:error"), pytest.raises(failpoints.InjectedError):
         copied(source, target)
-    stray = cell_key(Table.QUERY.byte, b"p:com.stray", b"page", b"incount")
     target.copy_in({stray: CopiedCell(1, b"1")})
     with pytest.raises(StoreDiffers, match="the copy has digest"):
         copied(source, target)
 
 
 def test_a_cluster_is_emptied_for_good(cassandra_hosts: tuple[str, ...], source: MemoryStore) -> None:
-    with new_store(cassandra_hosts, shards=2) as cluster:
+    with new_store(cassandra_hosts) as cluster:
         copied(source, cluster)
         batch = Batch()
         batch.delete(Table.META, b"clock", b"", b"")
         cluster.write(batch, cluster.last_seq + 1)
         assert not cluster.is_empty()
-        empty_keyspace(shared_session(cassandra_hosts, 2)[0])
-    with new_store(cassandra_hosts, shards=2) as cluster:
+        empty_keyspace(shared_session(cassandra_hosts)[0])
+    with new_store(cassandra_hosts) as cluster:
         assert (cluster.is_empty(), cluster.last_seq) == (True, 0)
         copied(source, cluster)
         assert comparable(content(cluster)) == comparable(content(source))
@@ -253,8 +260,8 @@ def test_a_cluster_is_emptied_for_good(cassandra_hosts: tuple[str, ...], source:
 def test_a_copy_interrupted_within_its_first_step_goes_on(
     cassandra_hosts: tuple[str, ...], source: MemoryStore
 ) -> None:
-    with new_store(cassandra_hosts, shards=2) as cluster:
-        with armed("store.apply:20:error"), pytest.raises(failpoints.InjectedError):
+    with new_store(cassandra_hosts) as cluster:
+        with armed("store.apply:5:error"), pytest.raises(failpoints.InjectedError):
             copied(source, cluster)
         assert not cluster.is_empty()
         copied(source, cluster)
