@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 import weft
 from support.archive_tools import jwarc, pywb  # noqa: F401 - fixtures
-from support.cassandra import cassandra_hosts, found_cassandra, module_nodes, three_nodes  # noqa: F401 - fixtures
+from support.cassandra import cassandra_hosts, found_cassandra, found_nodes, shared_nodes, three_nodes  # noqa: F401 - fixtures
 from support.mgmt_engines import engine, mgmt, own_postgres, postgres_server, postgres_url  # noqa: F401 - fixtures
 from support.nginx_program import nginx_program  # noqa: F401 - a fixture
 

@@ -393,7 +393,8 @@ def test_stopped_at_once_it_finishes_only_the_build_in_hand(tmp_path):
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("seconds", [-86_400, -3_600, 3_600, 86_400])
+# Not a whole day ahead: then the first page would be due again, and be pending with the two that it links to.
+@pytest.mark.parametrize("seconds", [-86_400, -3_600, 3_600, 80_000])
 def test_a_clock_that_is_set_ahead_or_back_holds_nothing_up(tmp_path, seconds):
     async def story() -> None:
         async with running(tmp_path) as run:

@@ -246,11 +246,12 @@ def test_nobody_waits_for_a_node_that_is_silent(world: World, node: RecordNode, 
 
 
 def test_a_silent_node_is_not_counted_on(world: World, reading: RemoteReading, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.index.node_line._STALLED", 0.05)
+    monkeypatch.setattr("weft.index.node_line._STALLED", SOON)
     with RawNode(silent) as hole:
         world.node = hole.address
         reading.give(fetched(world, x="x", y="y"))
         until(lambda: reading.waiting == 2)
+        monkeypatch.setattr("weft.index.node_line._STALLED", 0.05)
         until(lambda: reading.waiting == 0)
         assert reading.take_unreachable() == [], "not given up yet"
         assert unreachable(reading, 2)

@@ -86,8 +86,10 @@ def test_an_expired_certificate_is_told_by_both_sides(tmp_path: Path) -> None:
         for name in ("spider0", "urlserver0"):
             crawl.start(name)
         wait_for(lambda: "spider not connected" in crawl.told(), crawl, "the reason")
-        assert "other nodes will refuse this one" in crawl.said["spider0"].read_text()
         assert "its certificate has expired" in crawl.said["urlserver0"].read_text()
+        # The spider listens before it says so.
+        said = crawl.said["spider0"]
+        wait_for(lambda: "other nodes will refuse this one" in said.read_text(), crawl, "the spider's own warning")
 
 
 POSTGRESQL = ("--set", "mgmt.url=postgresql://nobody@127.0.0.1:1/nothing")

@@ -7,7 +7,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,21 +24,27 @@ from tools.cassandra.shape import Shape
 
 @dataclass(frozen=True)
 class Found:
-    """The hosts of a running Cassandra, or the reason why there is none."""
+    """A running Cassandra that tests share, or the reason why there is none."""
 
     hosts: tuple[str, ...] = ()
     reason: str = ""
+    directory: str = ""
+    """Empty: it is not ours."""
 
 
 @pytest.fixture(scope="session")
 def found_cassandra(tmp_path_factory: pytest.TempPathFactory) -> Found:
-    """The one of this test run: started by the first test that asks, in whatever process. It ends with the run."""
+    """One node for this test run."""
     given = os.environ.get("WEFT_TEST_CASSANDRA", "")
     if given:
         return Found(tuple(host.strip() for host in given.split(",") if host.strip()))
-    base = tmp_path_factory.getbasetemp()
-    is_worker = "PYTEST_XDIST_WORKER" in os.environ
-    return _shared(base.parent if is_worker else base, os.getppid() if is_worker else os.getpid())
+    return _shared(tmp_path_factory, "node", Shape())
+
+
+@pytest.fixture(scope="session")
+def found_nodes(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    """Three nodes for this test run."""
+    return _shared(tmp_path_factory, "nodes", Shape(nodes=3, is_brief=True))
 
 
 @pytest.fixture
@@ -53,11 +60,11 @@ def three_nodes(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.fixture(scope="module")
-def module_nodes(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster for the tests of one file: use a keyspace of your own, and leave all three nodes running."""
-    with own_cluster(request, Shape(nodes=3, is_brief=True)) as cluster:
-        yield cluster
+@pytest.fixture
+def shared_nodes(request: pytest.FixtureRequest, found_nodes: Found) -> Cluster:
+    """Three nodes that tests share: use a keyspace of your own, and leave all of them running."""
+    cluster = Cluster.recorded(Path(found_nodes.directory)) if found_nodes.directory else None
+    return cluster or _give_up(request, found_nodes.reason)
 
 
 @contextmanager
@@ -79,39 +86,60 @@ def own_cluster(request: pytest.FixtureRequest, shape: Shape, first: str = "") -
 
 
 @contextmanager
-def connected(hosts: tuple[str, ...] | list[str]) -> Iterator[Any]:
+def connected(hosts: Sequence[str], login: Any = None) -> Iterator[Any]:
     """A session of the driver, at QUORUM."""
     from cassandra import ConsistencyLevel, cluster, policies
 
     near = policies.TokenAwarePolicy(policies.DCAwareRoundRobinPolicy())
     profile = cluster.ExecutionProfile(near, consistency_level=ConsistencyLevel.QUORUM, request_timeout=60)
     profiles = {cluster.EXEC_PROFILE_DEFAULT: profile}
-    driver = cluster.Cluster(list(hosts), execution_profiles=profiles, protocol_version=5)
+    driver = cluster.Cluster(list(hosts), execution_profiles=profiles, auth_provider=login, protocol_version=5)
     try:
         yield driver.connect()
     finally:
         driver.shutdown()
 
 
-def _shared(place: Path, owner: int) -> Found:
-    with (place / "cassandra.lock").open("w") as lock:
+def run_as(hosts: Sequence[str], user: str, password: str, statements: Iterable[str]) -> None:
+    """In a cluster with passwords. Its first user is there some ten seconds after its first node."""
+    from cassandra import auth, cluster
+
+    until = time.monotonic() + 90
+    while True:
+        try:
+            with connected(hosts, auth.PlainTextAuthProvider(user, password)) as session:
+                for statement in statements:
+                    session.execute(statement)
+            return
+        except cluster.NoHostAvailable as error:
+            if "Bad credentials" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(1)
+
+
+def _shared(factory: pytest.TempPathFactory, name: str, shape: Shape) -> Found:
+    """Started by the first test that asks, in whatever process. It ends with the run."""
+    base = factory.getbasetemp()
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    place, owner = (base.parent, os.getppid()) if is_worker else (base, os.getpid())
+    with (place / f"cassandra-{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
-        state = place / "cassandra.json"
+        state = place / f"cassandra-{name}.json"
         if not state.exists():
-            state.write_text(json.dumps(_started(owner)))
+            state.write_text(json.dumps(_started(shape, owner)))
         found = json.loads(state.read_text())
-    return Found(tuple(found["hosts"]), found["reason"])
+    return Found(tuple(found["hosts"]), found["reason"], found["directory"])
 
 
-def _started(owner: int) -> dict[str, object]:
+def _started(shape: Shape, owner: int) -> dict[str, object]:
     directory = Path(tempfile.mkdtemp(prefix="weft-cassandra-"))
     try:
-        cluster = Cluster(directory, Shape(first=free_block(1)), owner)
+        cluster = Cluster(directory, replace(shape, first=free_block(shape.nodes)), owner)
         cluster.start()
     except NoCassandraError as error:
         shutil.rmtree(directory, ignore_errors=True)
-        return {"hosts": [], "reason": str(error)}
-    return {"hosts": cluster.hosts, "reason": ""}
+        return {"hosts": [], "reason": str(error), "directory": ""}
+    return {"hosts": cluster.hosts, "reason": "", "directory": str(directory)}
 
 
 def _give_up(request: pytest.FixtureRequest, reason: str) -> Any:

@@ -25,11 +25,12 @@ def _run(options: dict[str, str]) -> None:
     address = re.findall(r"^rpc_address: (\S+)", yaml, re.MULTILINE)[0]
     ports = map(int, re.findall(r"^(?:storage|native_transport)_port: (\d+)", yaml, re.MULTILINE))
     listening = [socket.create_server((address, port)) for port in ports]
-    with Path(options["-Dweft.log"]).open("a") as log:
-        for seed in re.findall(r"127[\d.]+:7000", yaml):
-            log.write(f"INFO InetAddress /{seed} is now UP\n")
+    seeds = re.findall(r"127[\d.]+:7000", yaml)
     while listening:
-        time.sleep(60)
+        # Again and again: what was told before a peer was started does not count.
+        with Path(options["-Dweft.log"]).open("a") as log:
+            log.writelines(f"INFO InetAddress /{seed} is now UP\n" for seed in seeds)
+        time.sleep(0.5)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,11 @@ class Server:
             user=self._server.system_user,
         )
 
+    def tool(self, name: str, *arguments: str) -> None:
+        """A program of PostgreSQL's that asks this server, as pg_dump."""
+        command = [str(Path(self._server.bin_path, name)), "-d", self.url(), *arguments]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+
     @contextmanager
     def away(self) -> Iterator[None]:
         """Nobody listens while it lasts."""

@@ -146,6 +146,13 @@ def test_without_maven_or_its_answer_nothing_is_installed(
     assert not jars().exists()
 
 
+def test_it_is_fetched_without_being_started(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _run(directory, "fetch") == 0
+    assert not directory.exists()
+    monkeypatch.setenv("FAKE_JAVA_VERSION", "11.0.2")
+    assert _run(directory, "fetch") == 2
+
+
 def test_a_node_that_does_not_stop_is_killed(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_JAVA_IS_STUBBORN", "1")
     cluster = Cluster(directory, Shape(first=free_block(1)))

@@ -1,4 +1,4 @@
-"""`make cassandra` and `make cassandra-stop`."""
+"""`make cassandra` and `make cassandra-stop`; `make test` fetches it while its first tests run."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ _STOP = "make cassandra-stop"
 
 def main(arguments: list[str]) -> int:
     wanted = _parser().parse_args(arguments)
+    if wanted.command == "fetch":
+        return _fetch()
     directory = wanted.directory or cache() / "cassandra-cluster"
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -38,9 +40,20 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _fetch() -> int:
+    """So that it is there when somebody wants it; whoever does tells what is wrong."""
+    try:
+        find_java()
+        install()
+    except NoCassandraError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cassandra", description="A Cassandra for developers, on this machine.")
-    parser.add_argument("command", choices=["start", "stop"])
+    parser.add_argument("command", choices=["start", "stop", "fetch"])
     parser.add_argument("--nodes", default="1")
     parser.add_argument("--heap", type=int, default=Shape.heap, help="MB, of each node")
     parser.add_argument("--first", default=Shape.first, help="the address of the first node")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from tools.cassandra.addresses import NATIVE_PORT, require_free
@@ -64,6 +65,21 @@ class Cluster:
         except BaseException:
             self.stop(patience=0)
             raise
+
+    def add(self) -> Node:
+        """One more node, which takes over its share of the cells before it is up. The first ones must run."""
+        number, launched = len(self._nodes) + 1, self._nodes[0].launched
+        shape = replace(self.shape, nodes=number, seeds=tuple(self.hosts))
+        node = Node(self.directory / f"node{number}", shape.hosts()[-1])
+        for peer in self._nodes:
+            peer.peers.append(node)
+        node.peers = list(self._nodes)
+        self._nodes.append(node)
+        node.place.mkdir(parents=True)
+        (node.place / "cassandra.yaml").write_text(node_yaml(shape, number, node.place))
+        node.launch(launched)
+        node.wait_until_up()
+        return node
 
     def stop(self, patience: float = 60.0) -> None:
         """Every node that runs."""

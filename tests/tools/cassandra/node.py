@@ -44,6 +44,12 @@ class Node:
         self._since: dict[Path, int] = {}
 
     @property
+    def launched(self) -> Launch:
+        """How it was started."""
+        assert self._launch is not None
+        return self._launch
+
+    @property
     def pid(self) -> int:
         return self._process.pid
 
@@ -53,8 +59,7 @@ class Node:
 
     def start(self) -> None:
         """Start it as before, and return when it is up."""
-        assert self._launch is not None
-        self.launch(self._launch)
+        self.launch(self.launched)
         self.wait_until_up()
 
     def launch(self, launch: Launch) -> None:
@@ -112,14 +117,17 @@ class Node:
 
     def nodetool(self, *words: str) -> str:
         """What Cassandra's own tool prints, for example for `flush` or `repair`; takes a second or two."""
-        assert self._launch is not None
-        tool = [self._launch.java, f"@{_HERE}/modules.options", "-Xmx64M", f"-Duser.home={self.place}"]
-        tool += ["-cp", f"{self._launch.jars}/*", "org.apache.cassandra.tools.NodeTool"]
+        tool = [self.launched.java, f"@{_HERE}/modules.options", "-Xmx64M", f"-Duser.home={self.place}"]
+        tool += ["-cp", f"{self.launched.jars}/*", "org.apache.cassandra.tools.NodeTool"]
         tool += ["-h", self.address, "-p", str(MANAGEMENT_PORT), *words]
         done = subprocess.run(tool, capture_output=True, text=True, timeout=_PATIENCE, check=False)
         if done.returncode:
             raise NoCassandraError(f"nodetool {' '.join(words)} failed at {self.address}: {done.stdout}{done.stderr}")
         return done.stdout
+
+    def tables(self, keyspace: str) -> list[Path]:
+        """Directories with the files of each table."""
+        return sorted((self.place / "data" / keyspace).iterdir())
 
     def _is_up(self) -> bool:
         if not accepts(self.address, NATIVE_PORT):
