@@ -8,6 +8,7 @@ from typing import NamedTuple
 from cluster_places import Place, used_by
 from cluster_reading import Traced, crawl_questions, tombstones
 from crawl import crawl
+from weft.clock import SystemClock
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.profile import PROFILES
 from weft.demo.web.server.serving import serving
@@ -39,7 +40,7 @@ def crawled(place: Place, hosts: int, pages: int, directory: Path) -> Crawled:
         url = place.new_store_url()
         session = ClusterSession(parse_address(url), patience=60.0)
         try:
-            make_keyspace(session, place.replication)
+            make_keyspace(session, place.replication, SystemClock().now())
             used = used_by(place.cassandra_cpu, place.postgresql_cpu)
             more = {"WEFT_STORE_URL": url, "WEFT_MGMT_URL": place.new_mgmt_url()}
             watch, seconds, status = crawl(served, directory, more)

@@ -31,7 +31,8 @@ from weft.model.domain import reversed_domain
 from weft.model.url import Uri, UrlRules, url_of
 from weft.store.api import Reader
 from weft.store.cassandra.address import parse_address
-from weft.store.cassandra.cluster_session import ClusterSession, Request, Row
+from weft.store.cassandra.cell_session import Request, Row
+from weft.store.cassandra.cluster_session import ClusterSession
 from weft.store.cassandra.opening import open_view
 from weft.store.cassandra.schema import read_keyspace
 from weft.store.cassandra.view import CassandraView

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
 from cluster_places import Place, used_by
 from linkindex_contestants import load_page
+from weft.clock import SystemClock
 from weft.config.sections import IndexSettings
 from weft.dispatcher.domain_work import listed_cells
 from weft.linkindex.loaded import LoadedPage
@@ -19,7 +20,8 @@ from weft.mgmt.values import NodeType
 from weft.roles.store_registry import MgmtRegistry
 from weft.store.api import Store
 from weft.store.cassandra.address import parse_address
-from weft.store.cassandra.cluster_session import ClusterSession, Request, Row
+from weft.store.cassandra.cell_session import Request, Row
+from weft.store.cassandra.cluster_session import ClusterSession
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.schema import make_keyspace
 from weft.store.rocksdb import RocksStore
@@ -79,9 +81,9 @@ class Result(NamedTuple):
 class CountingSession(ClusterSession):
     sent = Sent()
 
-    def write(self, groups: Iterable[Sequence[Request]]) -> None:
+    def write(self, groups: Iterable[Sequence[Request]], may_send: Callable[[], None]) -> None:
         began = time.perf_counter()
-        super().write(self._counted(groups))
+        super().write(self._counted(groups), may_send)
         self.sent = self.sent._replace(writing=self.sent.writing + time.perf_counter() - began)
 
     def _counted(self, groups: Iterable[Sequence[Request]]) -> Iterator[Sequence[Request]]:
@@ -147,7 +149,7 @@ def opened(place: Place) -> Iterator[Opened]:
     session = CountingSession(parse_address(url), patience=60.0)
     mgmt = PostgresMgmt(place.new_mgmt_url())
     try:
-        keyspace, _ = make_keyspace(session, place.replication)
+        keyspace, _ = make_keyspace(session, place.replication, SystemClock().now())
         owner = mgmt.register(NodeType.INDEX_BUILDER, "index@bench")
         registry = CountingRegistry(mgmt, owner)
         store = RegisteredStore(session, keyspace, _LIFETIME).own(registry, listed_cells)

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from cluster_places import Place
+from weft.clock import SystemClock
 from weft.store.cassandra.address import parse_address
 from weft.store.cassandra.cluster_session import ClusterSession
 from weft.store.cassandra.schema import make_keyspace
@@ -59,7 +60,7 @@ def takeovers(place: Place, times: int) -> list[float]:
     homes = [place.directory / "owner-a", place.directory / "owner-b"]
     running: list[Owner] = []
     try:
-        make_keyspace(session, place.replication)
+        make_keyspace(session, place.replication, SystemClock().now())
         running.append(Owner(homes[0], settings))
         running[0].wait_for(_OWNS)
         found = []

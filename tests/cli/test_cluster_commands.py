@@ -69,7 +69,7 @@ def run(cassandra_hosts: tuple[str, ...], keyspace: str, postgres_url: str, tmp_
 
 @pytest.fixture
 def filled(run: Command) -> Command:
-    assert run("schema", "cassandra", "--apply", "--replication", "1").returncode == 0
+    assert run("schema", "cassandra", "--apply", "--replication", "1", "--shards", "2").returncode == 0
     done = run("import", "pages.jsonl")
     assert done.returncode == 0, done.stderr
     return run
@@ -174,8 +174,12 @@ def test_a_cluster_that_does_not_answer_is_named_with_its_setting(
     toml.write_text(toml.read_text().replace(f"//{cassandra_hosts[0]}", f"//{cassandra_hosts[0]}:9"))
     before = sorted(tmp_path.rglob("*"))
     done = run(*command)
-    refused(done, "cannot connect (store.url)", f"{cassandra_hosts[0]}:9")
+    refused(done, "cannot connect (store.url)", f"{cassandra_hosts[0]}:9: Connection refused")
     assert [path for path in sorted(tmp_path.rglob("*")) if path not in before and path.suffix != ".lock"] == []
+
+
+def test_names_that_mean_no_host_are_named_with_their_setting(run: Command) -> None:
+    refused(run("top", "--set", 'store.url="cassandra://no-such.invalid/weft"'), "no-such.invalid", "store.url")
 
 
 def test_a_cluster_needs_a_control_plane_that_outlives_machines(run: Command) -> None:

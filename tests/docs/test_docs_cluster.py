@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cassandra.auth import PlainTextAuthProvider
-from cassandra.policies import DCAwareRoundRobinPolicy
 
-from support.cassandra import own_cluster
+from support.cassandra import own_cluster, run_as
 from support.machines_proof import WEB, one_machine
 from support.mgmt_engines import Server
 from support.page_reader import MACHINES, Reader, blocks
@@ -25,23 +23,7 @@ assert all(f"{key}: {value}" in PAGE for key, value in PASSWORDS.items())
 
 
 def run_cql(cluster: Cluster, block: str, user: str, password: str) -> None:
-    from cassandra import cluster as driver
-
-    login = PlainTextAuthProvider(user, password)
-    connected = driver.Cluster(
-        cluster.hosts,
-        auth_provider=login,
-        protocol_version=5,
-        connect_timeout=30,
-        load_balancing_policy=DCAwareRoundRobinPolicy(),
-    )
-    try:
-        session = connected.connect()
-        for statement in block.split(";\n"):
-            if statement.strip():
-                session.execute(statement, timeout=60)
-    finally:
-        connected.shutdown()
+    run_as(cluster.hosts, user, password, [statement for statement in block.split(";\n") if statement.strip()])
 
 
 @pytest.fixture

@@ -30,10 +30,10 @@ LEASE = 6.0
 
 
 def test_who_stands_by_takes_over_and_an_owner_that_stood_still_changes_nothing(
-    tmp_path: Path, own_postgres: Server, module_nodes: Cluster
+    tmp_path: Path, own_postgres: Server, shared_nodes: Cluster
 ) -> None:
     changes: dict[str, object] = {"mgmt__lease": LEASE, "mgmt__heartbeat": 1.0}
-    with crawling_cluster(tmp_path, own_postgres, module_nodes.hosts, **changes) as machines:
+    with crawling_cluster(tmp_path, own_postgres, shared_nodes.hosts, **changes) as machines:
         machines.start("indexserver1", *CRAWLERS)
         # In the middle of a batch that is registered.
         machines.start("index1", fail="store.apply:20:stop")
@@ -94,22 +94,22 @@ def break_postgres(place: Path, server: Server, nodes: Cluster, short_path: Path
 
 
 def test_restarts_of_postgresql_and_commits_without_an_answer_do_no_harm(
-    tmp_path: Path, own_postgres: Server, module_nodes: Cluster, short_path: Path
+    tmp_path: Path, own_postgres: Server, shared_nodes: Cluster, short_path: Path
 ) -> None:
-    break_postgres(tmp_path, own_postgres, module_nodes, short_path, restarts=2, cuts=6)
+    break_postgres(tmp_path, own_postgres, shared_nodes, short_path, restarts=2, cuts=6)
 
 
 @pytest.mark.long
 def test_many_restarts_of_postgresql_and_commits_without_an_answer_do_no_harm(
-    tmp_path: Path, own_postgres: Server, module_nodes: Cluster, short_path: Path
+    tmp_path: Path, own_postgres: Server, shared_nodes: Cluster, short_path: Path
 ) -> None:
-    break_postgres(tmp_path, own_postgres, module_nodes, short_path, restarts=6, cuts=16)
+    break_postgres(tmp_path, own_postgres, shared_nodes, short_path, restarts=6, cuts=16)
 
 
 def test_checks_and_exports_during_a_crawl_hold_writing_and_find_nothing_wrong(
-    tmp_path: Path, own_postgres: Server, module_nodes: Cluster
+    tmp_path: Path, own_postgres: Server, shared_nodes: Cluster
 ) -> None:
-    with crawling_cluster(tmp_path, own_postgres, module_nodes.hosts) as machines:
+    with crawling_cluster(tmp_path, own_postgres, shared_nodes.hosts) as machines:
         machines.start(*ROLES)
         for command in (["verify"], ["digest"], ["export", "links", "--output", "links.jsonl"]):
             wait_for_batches(machines, 2)
@@ -123,9 +123,9 @@ def test_checks_and_exports_during_a_crawl_hold_writing_and_find_nothing_wrong(
 
 @pytest.mark.long
 def test_a_hold_whose_holder_was_killed_ends_by_itself(
-    tmp_path: Path, own_postgres: Server, module_nodes: Cluster
+    tmp_path: Path, own_postgres: Server, shared_nodes: Cluster
 ) -> None:
-    with crawling_cluster(tmp_path, own_postgres, module_nodes.hosts) as machines:
+    with crawling_cluster(tmp_path, own_postgres, shared_nodes.hosts) as machines:
         machines.start(*ROLES)
         for command in (["verify"], ["digest"], ["export", "links", "--output", "links.jsonl"]):
             wait_for_batches(machines, 2)
@@ -149,12 +149,12 @@ def kill_while_it_holds(machines: Machines, *command: str) -> None:
 
 @pytest.mark.long
 def test_a_lost_node_is_noticed_by_nobody_and_without_a_quorum_everything_waits(
-    tmp_path: Path, own_postgres: Server, module_nodes: Cluster
+    tmp_path: Path, own_postgres: Server, three_nodes: Cluster
 ) -> None:
-    second, third = module_nodes.node(2), module_nodes.node(3)
+    second, third = three_nodes.node(2), three_nodes.node(3)
     # Not over before the last fault, however fast the machine is.
     slow: dict[str, object] = {"urlserver__req_host_per_sec": 0.4}
-    with crawling_cluster(tmp_path, own_postgres, module_nodes.hosts, **slow) as machines:
+    with crawling_cluster(tmp_path, own_postgres, three_nodes.hosts, **slow) as machines:
         machines.start(*ROLES)
         wait_for_batches(machines, 2)
         third.kill()

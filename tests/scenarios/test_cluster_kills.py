@@ -27,7 +27,7 @@ IMPORT_STEPS = [
     "store.register.before:2",
     "store.register.after:2",
     "store.apply:9",
-    "store.apply:150",
+    "store.apply:80",
     "store.acknowledged:2",
     "mgmt.commit.after:4",
 ]
@@ -47,17 +47,17 @@ def survive_kills(place: Path, server: Server, nodes: Cluster, seed: int) -> Non
 
 
 def test_thirty_kills_of_the_index_process_leave_no_wrong_cell(
-    tmp_path: Path, own_postgres: Server, module_nodes: Cluster
+    tmp_path: Path, own_postgres: Server, shared_nodes: Cluster
 ) -> None:
-    survive_kills(tmp_path, own_postgres, module_nodes, seed=1)
+    survive_kills(tmp_path, own_postgres, shared_nodes, seed=1)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_three_hundred_kills_of_the_index_process_leave_no_wrong_cell(
-    tmp_path: Path, own_postgres: Server, module_nodes: Cluster, seed: int
+    tmp_path: Path, own_postgres: Server, shared_nodes: Cluster, seed: int
 ) -> None:
-    survive_kills(tmp_path, own_postgres, module_nodes, seed)
+    survive_kills(tmp_path, own_postgres, shared_nodes, seed)
 
 
 def survive_import(place: Path, server: Server, nodes: Cluster, graph: Graph, steps: Sequence[str]) -> None:
@@ -82,13 +82,13 @@ def survive_import(place: Path, server: Server, nodes: Cluster, graph: Graph, st
 
 
 def test_an_import_that_is_killed_at_every_step_is_finished_by_the_next_one(
-    tmp_path: Path, own_postgres: Server, module_nodes: Cluster
+    tmp_path: Path, own_postgres: Server, shared_nodes: Cluster
 ) -> None:
-    survive_import(tmp_path, own_postgres, module_nodes, random_graph(400), IMPORT_STEPS)
+    survive_import(tmp_path, own_postgres, shared_nodes, random_graph(400), IMPORT_STEPS)
 
 
 @pytest.mark.long
 def test_a_published_graph_whose_import_is_often_killed_is_exact(
-    tmp_path: Path, own_postgres: Server, module_nodes: Cluster
+    tmp_path: Path, own_postgres: Server, shared_nodes: Cluster
 ) -> None:
-    survive_import(tmp_path, own_postgres, module_nodes, hollins(), IMPORT_STEPS * 3)
+    survive_import(tmp_path, own_postgres, shared_nodes, hollins(), IMPORT_STEPS * 3)

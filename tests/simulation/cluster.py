@@ -12,7 +12,7 @@ from simulation.cql import Query, answered, chooser, partition_of, query_of, tok
 from simulation.replica import NOTHING, Clustering, Mutation, Partition, Replica, StoredRow
 from simulation.tally import Happening, Tally
 from simulation.weather import CALM
-from weft.store.cassandra.cluster_session import Request, Row
+from weft.store.cassandra.cell_session import Request, Row
 
 _REPLICAS: Final = 3
 _QUORUM: Final = 2
@@ -36,7 +36,7 @@ class ModelCluster:
 
     def write(self, mutation: Mutation) -> bool:
         """Whether a quorum has it. If not, or not yet, replicas may get it later all the same."""
-        self._written.add(mutation.partition)
+        self._written |= mutation.parts.keys()
         reached = 0
         for replica in self.replicas:
             fate = self._random.random() if self.weather.late or self.weather.lost else 1.0
@@ -53,7 +53,7 @@ class ModelCluster:
 
     def leave_adrift(self, mutation: Mutation) -> None:
         """A request whose sender is gone: each replica may get it, now or later."""
-        self._written.add(mutation.partition)
+        self._written |= mutation.parts.keys()
         for replica in self.replicas:
             if self._random.random() < 0.6:
                 self._send_late(replica, mutation)
@@ -73,8 +73,6 @@ class ModelCluster:
     def rows(self, request: Request, draw: int = 0) -> list[Row]:
         """All rows that are asked for, in order; `draw` decides which replicas answer."""
         query = query_of(request.statement)
-        if query.is_distinct:
-            return self._distinct(query, draw)
         is_whole = query.is_of_ring or not query.conditions
         found = self._of_ring(query, request.values, draw) if is_whole else self._chosen(query, request.values, draw)
         return list(islice(found, query.limit))
@@ -92,7 +90,7 @@ class ModelCluster:
         last: object = None
         for clustering, row in self._read(query, partition, wants, draw):
             if query.group_by:
-                group = clustering[query.keys.clustering.index(query.group_by)]
+                group = clustering[: query.keys.clustering.index(query.group_by) + 1]
                 if group == last:
                     continue
                 last = group
@@ -106,9 +104,6 @@ class ModelCluster:
 
     def _partitions(self, query: Query) -> list[Partition]:
         return sorted({each for replica in self.replicas for each in replica.partitions if each[0] == query.table})
-
-    def _distinct(self, query: Query, draw: int) -> list[Row]:
-        return [each[1] for each in self._partitions(query) if self._read(query, each, lambda _: True, draw)]
 
     def _read(
         self, query: Query, partition: Partition, wants: Callable[[Clustering], bool], draw: int
@@ -135,7 +130,7 @@ class ModelCluster:
         for row in found[1:]:
             merged = merged.merged(row)
         for replica in asked:
-            replica.take(Mutation(partition, {clustering: merged}))
+            replica.take(Mutation({partition: {clustering: merged}}))
         self._tally[Happening.READ_REPAIR] += 1
         return merged
 
@@ -146,7 +141,7 @@ class ModelCluster:
         first, *others = self.replicas
         for one, other in [*((first, other) for other in others), *((other, first) for other in others)]:
             for partition, rows in other.partitions.items():
-                one.take(Mutation(partition, rows))
+                one.take(Mutation({partition: rows}))
 
     def purge(self, now: int) -> None:
         """Repair, then forget the deletes that are older than gc_grace, as compactions do on most replicas."""

@@ -15,15 +15,15 @@ from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from simulation.replica import Clustering, Mutation, Partition, StoredRow
-from weft.store.cassandra.cluster_session import Request, Row
+from weft.store.cassandra.cell_session import Request, Row
 from weft.store.cassandra.schema import TABLES
 from weft.store.cassandra.statements import Statement
 
 _UPDATE: Final = re.compile(r"UPDATE (\w+) USING TIMESTAMP \?( AND TTL \?)? SET (.+?) WHERE (.+)")
 _DELETE: Final = re.compile(r"DELETE FROM (\w+) USING TIMESTAMP \? WHERE (.+)")
 _SELECT: Final = re.compile(
-    # Of several columns that rows are grouped by, the last: the others are those of the partition.
-    r"SELECT (DISTINCT )?(.+?) FROM (\w+)(?: WHERE (.+?))?(?: GROUP BY (?:\w+, )*(\w+))?"
+    # Of several columns that rows are grouped by, the last: the others come before it.
+    r"SELECT (.+?) FROM (\w+)(?: WHERE (.+?))?(?: GROUP BY (?:\w+, )*(\w+))?"
     r"(?: ORDER BY (\w+) (ASC|DESC)\b[^?]*)?(?: LIMIT (\d+))?"
 )
 _CONDITION: Final = re.compile(r"(\w+|\([\w, ]+\)) (=|<|<=|>|>=|IN) \?")
@@ -63,7 +63,6 @@ class Query(NamedTuple):
     conditions: tuple[Condition, ...]
     group_by: str | None
     is_backwards: bool
-    is_distinct: bool
     is_of_ring: bool
     """Whether it asks for a piece of the ring, between two tokens."""
     limit: int | None
@@ -83,16 +82,14 @@ def keys_of(table: str) -> TableKeys:
 
 
 def mutation_of(group: Iterable[Request], now: int) -> Mutation:
-    """What the requests of one partition write together."""
-    partition: Partition | None = None
-    rows: dict[Clustering, StoredRow] = {}
+    """What the requests of one partition write together: it has the same key in all tables."""
+    parts: dict[Partition, dict[Clustering, StoredRow]] = {}
     for request in group:
-        place, clustering, written = _written(request, now)
-        assert partition in (None, place), "a group must lie in one partition"
-        partition = place
+        partition, clustering, written = _written(request, now)
+        rows = parts.setdefault(partition, {})
         rows[clustering] = rows[clustering].merged(written) if clustering in rows else written
-    assert partition is not None
-    return Mutation(partition, rows)
+    assert len({key for _, key in parts}) == 1, "a group must lie in one partition"
+    return Mutation(parts)
 
 
 def _written(request: Request, now: int) -> tuple[Partition, Clustering, StoredRow]:
@@ -129,20 +126,20 @@ def _write(statement: Statement) -> tuple[str, tuple[str, ...], tuple[str, ...]]
 def query_of(statement: Statement) -> Query:
     found = _SELECT.fullmatch(statement.value)
     assert found, f"not a read that the model knows: {statement.value}"
-    keys = keys_of(found[3])
+    keys = keys_of(found[2])
     is_backwards = False
-    if found[6]:
-        assert found[6] == keys.clustering[0]
-        is_backwards = (found[7] == "DESC") != keys.falling[0]
-    columns = tuple(found[2].split(", "))
+    if found[5]:
+        assert found[5] == keys.clustering[0]
+        is_backwards = (found[6] == "DESC") != keys.falling[0]
+    columns = tuple(found[1].split(", "))
     token = f"token({', '.join(keys.partition)})"
-    is_of_ring = found[4] == f"{token} > ? AND {token} <= ?"
-    conditions = () if is_of_ring else _conditions(found[4] or "")
+    is_of_ring = found[3] == f"{token} > ? AND {token} <= ?"
+    conditions = () if is_of_ring else _conditions(found[3] or "")
     if conditions:
         named = tuple(each.columns[0] for each in conditions[: len(keys.partition)])
         assert named == keys.partition, f"not one partition: {statement.value}"
-    limit = None if found[8] is None else int(found[8])
-    return Query(found[3], keys, columns, conditions, found[5], is_backwards, bool(found[1]), is_of_ring, limit)
+    limit = None if found[7] is None else int(found[7])
+    return Query(found[2], keys, columns, conditions, found[4], is_backwards, is_of_ring, limit)
 
 
 def _conditions(where: str) -> tuple[Condition, ...]:

@@ -32,7 +32,6 @@ class Faults:
         self._owners: dict[Actor, Owner] = {}
         self._holders: dict[Actor, Holder] = {}
         self._silent_until: dict[Actor, int] = {}
-        self._must_end: dict[Actor, int] = {}
 
     def start_owner(self, delay: int = 0) -> None:
         owner = self._new_owner()
@@ -45,7 +44,6 @@ class Faults:
         """Before every step."""
         random, weather = self._stage.random, self._weather
         self._beat()
-        self._end_replaced()
         if weather.gc_grace is not None and random.random() < 0.02:
             self._cluster.purge(self._stage.now)
         if self._left and random.random() < weather.fault:
@@ -86,20 +84,15 @@ class Faults:
                 self._tally[Happening.KILL] += 1
                 self._tally[Happening.KILL_IN_BATCH] += in_batch
             case 2:
-                actor.stop_until(now + random.randrange(LEASE, LEASE + self._weather.owner_limit // 2))
+                stopped = random.randrange(LEASE, LEASE + self._weather.longest_stop)
+                actor.stop_until(now + stopped)
+                self._owners[actor].session.leave_adrift()
                 self._tally[Happening.STOP] += 1
                 self._tally[Happening.STOP_IN_BATCH] += in_batch
+                grace = self._weather.gc_grace
+                self._tally[Happening.STOP_FOR_LONG] += in_batch and grace is not None and stopped > grace
             case _:
                 self._silent_until[actor] = now + 2 * LEASE
                 self._tally[Happening.CUT_OFF] += 1
         for _ in range(random.choice((1, 1, 2))):
             self.start_owner(random.choice((0, 3, 30)))
-
-    def _end_replaced(self) -> None:
-        """A process that was replaced stops itself at its deadline."""
-        now = self._stage.now
-        for actor in self._alive(self._owners):
-            if not self._owners[actor].is_replaced:
-                self._must_end.pop(actor, None)
-            elif now > self._must_end.setdefault(actor, now + self._weather.owner_limit):
-                actor.kill()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -20,13 +20,13 @@ from simulation.owner import Owner
 from simulation.session import ModelSession
 from simulation.tally import Happening, Tally
 from simulation.watched_store import WatchedStore, WrongReadError
-from simulation.weather import CALM, Weather, weather_of
+from simulation.weather import ASK_AGAIN, CALM, Weather, weather_of
 from simulation.workload import Input, apply_inputs, inputs_of, new_index
 from weft.errors import WeftError
 from weft.linkindex.digest import digest
 from weft.linkindex.verify import verify
 from weft.store.api import Cell, Reader
-from weft.store.cassandra import bands, view
+from weft.store.cassandra import bands, permission, placement, rank_reading
 from weft.store.cassandra.placement import is_remembered
 from weft.store.cassandra.view import SEQ_COLUMN
 from weft.store.memory import MemoryStore
@@ -79,7 +79,7 @@ class History:
         weather = weather_of(self.random)
         if self.parts.gc_grace is not None:
             weather = replace(weather, gc_grace=self.parts.gc_grace)
-        with small_bands(), holds_on(self.stage):
+        with small_bands(), short_permission(), holds_on(self.stage):
             try:
                 last = self._play(weather)
                 problems = tuple(self._judge(last))
@@ -168,6 +168,12 @@ def small_bands() -> Iterator[None]:
     with (
         mock.patch.object(bands, "_BITS", _BITS),
         mock.patch.object(bands, "SINGLE", 1 << _BITS),
-        mock.patch.object(view, "SINGLE", 1 << _BITS),
+        mock.patch.object(rank_reading, "SINGLE", 1 << _BITS),
+        mock.patch.object(placement, "HEAD", 1 << _BITS),
+        mock.patch.object(rank_reading, "HEAD", 1 << _BITS),
     ):
         yield
+
+
+def short_permission() -> AbstractContextManager[object]:
+    return mock.patch.object(permission, "ASK_AGAIN", ASK_AGAIN)

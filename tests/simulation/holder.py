@@ -38,9 +38,9 @@ class Holder:
     def live(self) -> None:
         try:
             with WritingHold(self._mgmt, "a holder", self.seconds) as hold:
-                store = self.store_class(self.session, KEYSPACE, LIFETIME)
+                store = self.store_class(self.session, KEYSPACE, LIFETIME, StageClock(self._stage))
                 is_behind = store.complete_to() < hold.last.seq
-                store.complete(hold.last)
+                store.complete(hold.last, hold.check)
                 self._read(store, hold)
         except StoreError:
             self._tally[Happening.HOLD_LOST] += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from simulation.baton import Stage, StageEvent
+from simulation.baton import Stage, StageClock, StageEvent
 from simulation.control_plane import ModelMgmt, Rules
 from simulation.session import ModelSession
 from simulation.tally import Happening, Tally
@@ -57,7 +57,7 @@ class Owner:
                 self.lease = None
 
     def live(self) -> None:
-        store = self.store = self.store_class(self.session, KEYSPACE, LIFETIME)
+        store = self.store = self.store_class(self.session, KEYSPACE, LIFETIME, StageClock(self._stage))
         store.rules, self.session.is_replaced = self._rules, lambda: self.is_replaced
         index: LinkIndex | None = None
         owns = False

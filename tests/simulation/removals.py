@@ -22,7 +22,7 @@ from weft.roles.writing_hold import WritingHold
 from weft.store.api import Batch
 from weft.store.cassandra import writing
 from weft.store.cassandra.bands import RankDelete, RankPut, rank_changes
-from weft.store.cassandra.cluster_session import Request
+from weft.store.cassandra.cell_session import Request
 from weft.store.cassandra.placement import REMEMBERED, Ranked
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.registry import Taken, decode_batch, encode_batch
@@ -67,7 +67,7 @@ class RegisteredLast(WatchedStore):
         before, self.is_open = self.last_seq, False
         kept = {key: value for key, value in batch.cells.items() if key.startswith(_REMEMBERED)}
         sent = Batch({key: value for key, value in batch.cells.items() if key not in kept})
-        self._apply(self._groups(sent, seq), seq)
+        self._apply(self._groups(sent, seq), seq, lambda: None)
         self._registry.register(self._epoch, before, seq, encode_batch(sent))
         self._memory.apply(kept.items(), seq)
         self.is_open = True
@@ -87,7 +87,7 @@ class GoesOnUnfinished(WatchedStore):
 
 
 class LeftInPart(WatchedStore):
-    def _write_again(self, last: Taken) -> None:
+    def _write_again(self, last: Taken, may_send: Callable[[], None]) -> None:
         """Left to its owner."""
 
 
@@ -95,7 +95,7 @@ class UnderFreshSeq(WatchedStore):
     def _refuse_lost_batches(self, complete: int, last: Taken) -> None:
         """It would notice at once."""
 
-    def _write_again(self, last: Taken) -> None:
+    def _write_again(self, last: Taken, may_send: Callable[[], None]) -> None:
         if last.seq:
             CassandraStore.write(self, decode_batch(last.batch, "model"), last.seq + 1)
 
@@ -107,11 +107,18 @@ class SentOnce(ModelSession):
     repeats = False
 
 
+class NeverAsksAgain(ModelSession):
+    """Goes on with its batch whenever it wakes up."""
+
+    def write(self, groups: Iterable[Sequence[Request]], may_send: Callable[[], None] = lambda: None) -> None:
+        super().write(groups)
+
+
 class WallClock(ModelSession):
     """Cells under the time of sending, by clocks that do not agree; only the last cell keeps its seq."""
 
-    def write(self, groups: Iterable[Sequence[Request]]) -> None:
-        super().write([[self._stamped(request) for request in group] for group in groups])
+    def write(self, groups: Iterable[Sequence[Request]], may_send: Callable[[], None] = lambda: None) -> None:
+        super().write([[self._stamped(request) for request in group] for group in groups], may_send)
 
     def _stamped(self, request: Request) -> Request:
         if _SEQ_ROW in request.values:
@@ -153,7 +160,7 @@ class HoldIgnored(Rules):
 
 
 class HeldInPart(RegisteredStore):
-    def complete(self, last: Taken) -> None:
+    def complete(self, last: Taken, is_held: Callable[[], None]) -> None:
         """Read as it is."""
 
 
@@ -191,6 +198,7 @@ REMOVALS = (
     # Where processes go on after errors: the real one ends, and begins with nothing in memory.
     Removal("caches are dropped when a write fails", Parts(owner_class=GoesOn), _kept_caches),
     Removal("deletes are kept for longer than writes are late", Parts(gc_grace=5)),
+    Removal("whoever was stopped for long asks before it sends more", Parts(session_class=NeverAsksAgain)),
     # Without the other rule as well: whoever extends its hold would notice most of it.
     Removal("nothing is registered while writing is held", Parts(rules_class=HoldIgnored), _late_extension),
     Removal(

@@ -41,10 +41,9 @@ NOTHING: Final = StoredRow({})
 
 
 class Mutation(NamedTuple):
-    """What a request or a group of them writes in one partition; a replica takes it in whole."""
+    """What a request or a group of them writes in one partition of all tables; a replica takes it in whole."""
 
-    partition: Partition
-    rows: Mapping[Clustering, StoredRow]
+    parts: Mapping[Partition, Mapping[Clustering, StoredRow]]
 
 
 class Replica:
@@ -52,10 +51,11 @@ class Replica:
         self.partitions: dict[Partition, dict[Clustering, StoredRow]] = {}
 
     def take(self, mutation: Mutation) -> None:
-        rows = self.partitions.setdefault(mutation.partition, {})
-        for clustering, written in mutation.rows.items():
-            known = rows.get(clustering)
-            rows[clustering] = written if known is None else known.merged(written)
+        for partition, part in mutation.parts.items():
+            rows = self.partitions.setdefault(partition, {})
+            for clustering, written in part.items():
+                known = rows.get(clustering)
+                rows[clustering] = written if known is None else known.merged(written)
 
     def rows(self, partition: Partition) -> dict[Clustering, StoredRow]:
         return self.partitions.get(partition, {})

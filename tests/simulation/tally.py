@@ -15,6 +15,7 @@ class Happening(StrEnum):
     KILL_IN_BATCH = "kills while a batch was sent"
     STOP = "processes stopped for longer than their lease"
     STOP_IN_BATCH = "of these, while they sent a batch"
+    STOP_FOR_LONG = "of these, for longer than deletes are kept"
     CUT_OFF = "owners whose heartbeats were lost while they ran"
     ZOMBIE_WRITE = "requests of owners that were replaced"
     REPLACED = "registrations refused to them"

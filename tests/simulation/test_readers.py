@@ -13,12 +13,11 @@ import pytest
 
 from simulation.calm_store import calm_session
 from simulation.history import small_bands
-from simulation.replica import Mutation
 from simulation.session import ModelSession
 from simulation.watched_store import KEYSPACE, LIFETIME
 from simulation.workload import apply_inputs, inputs_of, new_index
 from weft.store.cassandra import store as store_module
-from weft.store.cassandra.cluster_session import Request
+from weft.store.cassandra.cell_session import Request
 from weft.store.cassandra.placement import Placement
 from weft.store.cassandra.store import CassandraStore
 from weft.store.cassandra.view import CassandraView
@@ -35,7 +34,7 @@ class LookedAt(ModelSession):
 
     seen: list[set[bytes]]
 
-    def _step(self, flight: list[Mutation]) -> None:
+    def _step(self) -> None:
         self.seen.append(ranked_names(CassandraView(self, KEYSPACE)))
 
 

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
+from typing import Final
+
+ASK_AGAIN: Final = 60
+"""Steps after which an owner asks whether it still is the owner."""
+UNDER_WAY: Final = 30
+"""Steps after which a request that has not arrived is lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +31,8 @@ class Weather:
     """How many of those at most."""
     lateness: int = 150
     """The longest that anything is late."""
-    owner_limit: int = 400
-    """How long a process that was replaced may go on before it must have ended."""
+    longest_stop: int = 400
+    """How long a process is stopped for at most; some are for longer than deletes are kept."""
     gc_grace: int | None = None
     """None: deletes are kept for good."""
 
@@ -37,7 +43,7 @@ CALM = Weather()
 def weather_of(random: Random) -> Weather:
     """Histories differ in what goes wrong, so that single kinds of faults are tried as well as all together."""
     rough = random.choice((0.05, 0.15, 0.35))
-    lateness, owner_limit = random.choice((20, 150)), random.choice((100, 400))
+    lateness = random.choice((20, 150))
     return Weather(
         late=rough * random.choice((0, 1, 1)),
         lost=rough * random.choice((0, 0.3, 1)),
@@ -47,6 +53,7 @@ def weather_of(random: Random) -> Weather:
         fault=random.choice((0.01, 0.03, 0.1)),
         faults=random.randrange(1, 7),
         lateness=lateness,
-        owner_limit=owner_limit,
-        gc_grace=lateness + owner_limit + 1 if random.random() < 0.5 else None,
+        longest_stop=random.choice((100, 400, 2_000)),
+        # A put is sent at most so long after its owner was known to be the owner, and arrives so late.
+        gc_grace=ASK_AGAIN + UNDER_WAY + lateness + 1 if random.random() < 0.5 else None,
     )

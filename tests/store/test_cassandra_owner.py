@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from random import Random
 from threading import Thread
@@ -17,7 +17,7 @@ from weft.mgmt.values import NodeState, NodeType, TakenBucket
 from weft.roles.store_registry import MgmtRegistry
 from weft.roles.writing_hold import WritingHold
 from weft.store.api import Batch, Column
-from weft.store.cassandra.cluster_session import Request, Row
+from weft.store.cassandra.cell_session import Request, Row
 from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.cassandra.store import CassandraStore
 from weft.store.cassandra.view import CassandraView
@@ -57,8 +57,8 @@ def test_the_next_owner_completes_what_was_registered(
     first.write(batch(b"one"), 1)
     written = first._session.write
 
-    def half(groups: object) -> None:
-        written(list(groups)[::2])  # type: ignore[call-overload]
+    def half(groups: Iterable[list[Request]], may_send: Callable[[], None]) -> None:
+        written(list(groups)[::2], may_send)
         raise KilledError
 
     with monkeypatch.context() as patch:
@@ -94,8 +94,8 @@ def test_after_a_batch_that_was_not_finished_nothing_is_written_until_the_index_
     store = owned_store(cassandra_hosts, mgmt)
     written = store._session.write
 
-    def half(groups: object) -> None:
-        written(list(groups)[::2])  # type: ignore[call-overload]
+    def half(groups: Iterable[list[Request]], may_send: Callable[[], None]) -> None:
+        written(list(groups)[::2], may_send)
         raise StoreError("here", "the cluster does not answer")
 
     with monkeypatch.context() as patch:
@@ -186,7 +186,7 @@ def test_the_top_is_read_from_its_ranking_alone(cassandra_hosts: tuple[str, ...]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store._session, "pages", counted)
         best = [cell.row for cell in islice(store.scan_rows(Q, b"t:"), 20)]
-        assert len(asked) == 64, "one request for each base"
+        assert len(asked) == 65, "one request for the head, and one for each base"
         assert best == [cell.row for cell in store.scan_rows(Q, b"t:")][:20]
         assert len(list(store.scan_rows(Q, b"t:"))) == 300, "pages beyond the first"
 
@@ -246,7 +246,7 @@ def test_whoever_holds_writing_completes_the_last_batch(
     reader = RegisteredStore(session, keyspace, LIFETIME)
     assert values(reader) == {b"one"}
     with WritingHold(mgmt, "`weft verify`") as hold:
-        reader.complete(hold.last)
+        reader.complete(hold.last, hold.check)
         assert (values(reader), reader.last_seq) == ({b"two"}, 2)
         hold.check()
 

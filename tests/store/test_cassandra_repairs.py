@@ -15,10 +15,12 @@ from weft.cli.status import repair_words
 from weft.config import Settings
 from weft.config.settings import settings_with
 from weft.store.cassandra.repairs import REPAIRED, Range, Repair, last_repairs, last_whole
-from weft.store.cassandra.schema import schema_text
+from weft.store.cassandra.schema import VERSION, Keyspace, notes_text, schema_text
 
 CELLS = frozenset({"cells"})
 DAY = 86_400_000
+DC = "datacenter1"
+MADE = 1_760_000_000_000
 
 
 def repair(started: int, *ranges: Range) -> Repair:
@@ -47,7 +49,9 @@ def recorded(cassandra_hosts: tuple[str, ...]) -> Iterator[tuple[Settings, str]]
     name = f"weft_repairs_{time.time_ns() % 10**9}"
     url = f"cassandra://{','.join(cassandra_hosts)}/{name}"
     with connected(cassandra_hosts) as session:
-        session.execute(schema_text(name, 2)[0])
+        for text in (*schema_text(name, 1, DC), *notes_text(name, Keyspace(VERSION, 16, name, DC, MADE))):
+            session.execute(text)
+        session.execute(schema_text(name, 2, DC)[0].replace("CREATE KEYSPACE IF NOT EXISTS", "ALTER KEYSPACE"))
         yield settings_with({"store.url": url, "mgmt.url": "postgresql://localhost/weft"}), name
         session.execute(f"DROP KEYSPACE {name}")
 
@@ -72,15 +76,23 @@ def test_the_clusters_own_records_tell_when_each_table_was_repaired(
 ) -> None:
     settings, name = recorded
     now = time.time_ns() // 1_000_000
-    assert last_repairs(settings) == dict.fromkeys(REPAIRED)
+    assert last_repairs(settings) == (dict.fromkeys(REPAIRED), MADE)
+    assert warnings_at(settings, MADE + DAY) == ""
+    assert warnings_at(settings, MADE + 3 * DAY).startswith("not repaired within 2 days: cells, history, ranking; ")
     note_repair(cassandra_hosts, name, now - 3 * DAY, set(REPAIRED))
     note_repair(cassandra_hosts, name, now - DAY, {"cells"})
     note_repair(cassandra_hosts, name, now, set(REPAIRED), preview="ALL")
-    assert last_repairs(settings) == {**dict.fromkeys(REPAIRED, now - 3 * DAY), "cells": now - DAY}
+    assert last_repairs(settings) == ({**dict.fromkeys(REPAIRED, now - 3 * DAY), "cells": now - DAY}, MADE)
+    warning = warnings_at(settings, now)
+    assert warning.startswith("not repaired within 2 days: history, ranking; ")
+    assert f"nodetool repair {name}" in warning
+
+
+def warnings_at(settings: Settings, now: int) -> str:
     found = repairs_of(settings, now)
     assert found is not None
-    assert found.warning.startswith("not repaired within 2 days: history, near, ranking; ")
-    assert f"nodetool repair {name}" in found.warning
+    assert not found.problem
+    return found.warning
 
 
 def test_where_cells_have_one_copy_there_is_nothing_to_repair(cassandra_hosts: tuple[str, ...]) -> None:
@@ -105,5 +117,5 @@ def test_a_cluster_that_does_not_tell_is_no_reason_to_tell_nothing(tmp_path: Pat
 
 
 def test_a_line_tells_each_table_or_all_of_them() -> None:
-    assert repair_words(Repairs({"cells": None, "near": None})) == "all tables: never"
-    assert repair_words(Repairs({"cells": 0, "near": None})) == "cells 1970-01-01T00:00:00Z, near never"
+    assert repair_words(Repairs({"cells": None, "ranking": None})) == "all tables: never"
+    assert repair_words(Repairs({"cells": 0, "ranking": None})) == "cells 1970-01-01T00:00:00Z, ranking never"

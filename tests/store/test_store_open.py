@@ -15,7 +15,7 @@ from weft.config.settings import settings_with
 from weft.errors import StoreError, StoreForeign, StoreMissing
 from weft.store import open as opening
 from weft.store.api import Batch
-from weft.store.cassandra.schema import TABLES
+from weft.store.cassandra.schema import TABLES, VERSION
 from weft.store.tables import Table
 
 
@@ -74,7 +74,7 @@ def other_version(cassandra_hosts: tuple[str, ...]) -> Iterator[str]:
 def test_a_keyspace_of_another_version_is_refused(
     cassandra_hosts: tuple[str, ...], tmp_path: Path, other_version: str
 ) -> None:
-    with pytest.raises(StoreForeign, match=re.escape("version 99 of weft's tables; this weft uses 1")):
+    with pytest.raises(StoreForeign, match=re.escape(f"version 99 of weft's tables; this weft uses {VERSION}")):
         opening.open_reader(tmp_path, cluster(cassandra_hosts, other_version))
 
 

@@ -8,13 +8,16 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 
+from support.cluster_crawl import last_seq
 from support.machines import Machines
 
 ANY_MOMENT = "any moment"
+_BATCHES = 2
+"""How many may be written before that moment."""
 STEPS = {
     "store.register.before": 3,
     "store.register.after": 3,
-    "store.apply": 60,
+    "store.apply": 25,
     "store.acknowledged": 3,
     "dispatcher.handed_over": 2,
     "dispatcher.written": 2,
@@ -55,7 +58,10 @@ class DoomedIndex:
         assert code == -signal.SIGKILL, f"it was to die at {point} and ended with {code}\n{self._machines.logs()}"
 
     def _die_at_any_moment(self) -> None:
+        """Soon, so that those who are to die at a step find something to do."""
+        goal, until = last_seq(self._machines) + _BATCHES, time.monotonic() + self._dice.uniform(0.2, 4)
         self._machines.start("index1")
-        time.sleep(self._dice.uniform(0.2, 4))
+        while time.monotonic() < until and last_seq(self._machines) < goal:
+            time.sleep(self._dice.uniform(0.01, 0.05))
         assert not self._machines.dead(), self._machines.logs()
         self._machines.kill("index1")

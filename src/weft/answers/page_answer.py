@@ -17,9 +17,8 @@ from weft.store.tables import Table
 def page_answer(view: View, page: PageUrl, link: LinkRecord | None) -> PageAnswer | None:
     """None if neither the index nor a crawl, by its record of the link, knows the page."""
     info = view.info(page)
-    cur, version, gone = (
-        view.value(Table.FLUO, keys.page_column(page.uri.encode(), name))
-        for name in (keys.CUR, keys.VERSION, keys.GONE)
+    cur, version, gone = view.values(
+        Table.FLUO, [keys.page_column(page.uri.encode(), name) for name in (keys.CUR, keys.VERSION, keys.GONE)]
     )
     if not (info.references or info.docs or gone or link):
         return None

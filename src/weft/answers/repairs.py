@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import msgspec
 
@@ -33,11 +33,12 @@ def repairs_of(settings: Settings, now: int) -> Repairs | None:
     if found is None:
         return None
     keyspace = parse_address(settings.store.url).keyspace
-    return Repairs(dict(found), warning=_warning(found, now, REPAIR_WITHIN, keyspace))
+    # Before it was made there was nothing to repair.
+    late = [table for table, at in found.tables.items() if now - (at or found.made) > REPAIR_WITHIN * 1000]
+    return Repairs(dict(found.tables), warning=_warning(late, REPAIR_WITHIN, keyspace))
 
 
-def _warning(found: Mapping[str, int | None], now: int, within: int, keyspace: str) -> str:
-    late = [table for table, at in found.items() if at is None or now - at > within * 1000]
+def _warning(late: Sequence[str], within: int, keyspace: str) -> str:
     if not late:
         return ""
     days = within // 86_400

@@ -51,8 +51,10 @@ class View:
         return [fetched.get(uri) or guessed_url(uri, info) for uri, info in zip(uris, infos, strict=True)]
 
     def value(self, table: Table, column: Column) -> bytes | None:
-        cell = self.reader.get(table, [column])[0]
-        return cell.value if cell else None
+        return self.values(table, [column])[0]
+
+    def values(self, table: Table, columns: Sequence[Column]) -> list[bytes | None]:
+        return [cell.value if cell else None for cell in self.reader.get(table, columns)]
 
     def has_history(self, row: bytes) -> bool:
         return next(self.reader.scan(Table.CHANGES, row, limit=1), None) is not None

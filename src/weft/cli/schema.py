@@ -21,7 +21,7 @@ _CLUSTER = "cassandra"
     "--shards",
     type=click.IntRange(1, 256),
     metavar="P",
-    help="Parts of each of the 64 bases, fixed for good (default: 16, good for about 1,000 million links).",
+    help="Parts of each of the 64 bases, fixed for good (default: 16, good for about 200 million links).",
 )
 @click.pass_obj
 def run(invocation: Invocation, database: str, is_applied: bool, replication: int | None, shards: int | None) -> None:
@@ -64,12 +64,13 @@ def _make_keyspace(invocation: Invocation, replication: int, shards: int | None)
         raise UsageError(
             f'store.url is "{settings.store.url}"; expected "cassandra://host,host/keyspace" to make a keyspace of'
         )
+    from weft.clock import SystemClock
     from weft.store.cassandra.opening import open_session
     from weft.store.cassandra.schema import SHARDS, make_keyspace
 
     session = open_session(settings)
     try:
-        made, is_new = make_keyspace(session, replication, shards or SHARDS)
+        made, is_new = make_keyspace(session, replication, SystemClock().now(), shards or SHARDS)
     finally:
         session.close()
     what = f"version {made.version}, {made.shards} shards, data centre {made.datacenter}"

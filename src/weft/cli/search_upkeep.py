@@ -47,6 +47,10 @@ def told_search(found: SearchVerification) -> dict[str, object]:
 
 
 def spoken_search(row: str, found: SearchVerification) -> str:
-    behind = f"; it is {amount(found.behind, 'round')} behind, so this check is not complete" if found.behind else ""
+    behind = ""
+    if found.behind > 0:
+        behind = f"; it is {amount(found.behind, 'round')} behind, so this check is not complete"
+    elif found.behind:
+        behind = "; it is ahead of the index, which was put back: remove it while nothing runs, and it is built again"
     compared = f"{amount(found.documents, 'search document')} and {amount(found.words, 'word')} of some of them"
     return f"{amount(found.differences, 'difference')} in {compared} ({row}){behind}"

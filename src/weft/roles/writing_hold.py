@@ -41,7 +41,7 @@ def still_reader(settings: Settings, home: Home, holder: str, say: Callable[[str
         WritingHold(mgmt, holder) as hold,
     ):
         say("writing to the index is held until this is done")
-        cluster.complete(hold.last)
+        cluster.complete(hold.last, hold.check)
         yield cluster
         hold.check()
 

@@ -81,6 +81,8 @@ class Indexer:
         self._source = DocumentSource(reader)
         self._shards: dict[int, _OwnShard] = {}
         self._read = 0
+        self._checked: int | None = None
+        """The seq at which the feed was last seen to reach back far enough."""
         self._pending = PendingReferences(settings.anchors_every, clock)
         self._is_stopping: Callable[[], bool] = lambda: False
         self.built = 0
@@ -147,10 +149,18 @@ class Indexer:
         self._reader.refresh()
         if not self._shards:
             return StepDone()
-        if must_build_anew(self._reader, self.cursors.references):
+        if self._is_behind_the_feed():
             self._build([number for number in self._shards if self._is_stale(self._shards[number].writer.cursors)])
             self._start_reading()
         return self._follow()
+
+    def _is_behind_the_feed(self) -> bool:
+        """Whether a shard must be built anew. Only a new round can be the reason: a store that rests is not asked."""
+        if self._checked == self._reader.last_seq:
+            return False
+        behind = must_build_anew(self._reader, self.cursors.references)
+        self._checked = None if behind else self._reader.last_seq
+        return behind
 
     def flush(self, seq: int) -> bool:
         """A step towards having all that the store had at this seq; whether that is so now."""
@@ -260,7 +270,7 @@ class Indexer:
 
     def _start_reading(self) -> None:
         """From where the shard that is furthest behind has got to: reading the same again is harmless."""
-        self._read = self.cursors.references
+        self._read, self._checked = self.cursors.references, None
         self._pending = PendingReferences(self._settings.anchors_every, self._clock, self._read)
 
     def _follow(self) -> StepDone:

@@ -1,7 +1,8 @@
 """Rankings by bands: a count that moves within its band is written over in place and leaves no tombstone.
 
-A band is the count with its six highest bits kept. Counts below 64 have a band each, so inside such a band names are in
-order already; a band of larger counts holds several, and is sorted by whoever reads it. Few names have large counts.
+A band is the count with its six highest bits kept, from 1024 on its four highest. Counts below 64 have a band each, so
+inside such a band names are in order already; a band of larger counts holds several, and is sorted by whoever reads it.
+Few names have large counts, and those that have them are met by everybody who reads the top: their bands are wide.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple
 from weft.store.cassandra.placement import Ranked
 
 _BITS: Final = 6
+_LARGE, _BITS_OF_LARGE = 1024, 4
 SINGLE: Final = 1 << _BITS
 """Below it each band holds one count."""
 
@@ -32,9 +34,9 @@ class RankedCell(NamedTuple):
 
 
 class RankPut(NamedTuple):
-    list: bytes
     base: int
     shard: int
+    list: bytes
     domain: bytes
     band: int
     name: bytes
@@ -43,16 +45,16 @@ class RankPut(NamedTuple):
 
 
 class RankDelete(NamedTuple):
-    list: bytes
     base: int
     shard: int
+    list: bytes
     domain: bytes
     band: int
     name: bytes
 
 
 def band_of(count: int) -> int:
-    spare = max(0, count.bit_length() - _BITS)
+    spare = max(0, count.bit_length() - (_BITS if count < _LARGE else _BITS_OF_LARGE))
     return count >> spare << spare
 
 

@@ -6,92 +6,23 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from threading import Condition, Event
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from cassandra import (
-    AuthenticationFailed,
-    ConsistencyLevel,
-    DriverException,
-    OperationTimedOut,
-    ReadFailure,
-    ReadTimeout,
-    Unauthorized,
-    Unavailable,
-    WriteFailure,
-    WriteTimeout,
-)
-from cassandra.cluster import (
-    EXEC_PROFILE_DEFAULT,
-    Cluster,
-    ExecutionProfile,
-    NoHostAvailable,
-    ResponseFuture,
-    Session,
-)
-from cassandra.connection import ConnectionException
-from cassandra.policies import (
-    DCAwareRoundRobinPolicy,
-    ExponentialReconnectionPolicy,
-    FallthroughRetryPolicy,
-    TokenAwarePolicy,
-)
-from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStatement, SimpleStatement, tuple_factory
+from cassandra import ConsistencyLevel, DriverException
+from cassandra.cluster import ResponseFuture, Session
+from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStatement, SimpleStatement
 
 from weft.errors import StoreError
 from weft.store.cassandra.address import ClusterAddress
+from weft.store.cassandra.cell_session import Request, Row
+from weft.store.cassandra.connecting import PASSING, connect, refusal, sentence
 from weft.store.cassandra.statements import Statement, text_of
 
 log = logging.getLogger(__name__)
-# Commands tell what is wrong in one sentence; the driver's own lines are for the logs of roles, and only those that
-# tell of something wrong.
-_driver_log = logging.getLogger("cassandra")
-_driver_log.addHandler(logging.NullHandler())
-_driver_log.setLevel(logging.WARNING)
-# What a cluster warns of (a large batch, say) comes with every answer, and is in its own log.
-logging.getLogger("cassandra.protocol").setLevel(logging.ERROR)
-
-_PASSING: Final = (
-    *(OperationTimedOut, ReadTimeout, WriteTimeout, ReadFailure, WriteFailure, Unavailable, NoHostAvailable),
-    ConnectionException,
-)
-"""The cluster may answer when it is asked again."""
-_LOOK_FOR_NODES_EVERY: Final = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE, _TELL_EVERY = 0.05, 2.0, 30.0
 _LARGEST_PAGE: Final = 2_000
 """Rows: who reads on after small pages gets larger ones."""
-
-Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    statement: Statement
-    values: tuple[Any, ...]
-    page_size: int | None = None
-
-
-class CellSession(Protocol):
-    """What a store needs of a cluster. Every request is repeated until it is answered, or ends with StoreError."""
-
-    address: ClusterAddress
-    name: str
-    give_up: Event
-    """Once it is set, nothing is repeated any more."""
-    waits_for: str
-    """Why a request was not answered and is repeated, for people; empty: nothing waits."""
-
-    def write(self, groups: Iterable[Sequence[Request]]) -> None:
-        """Have every group acknowledged; a group lies in one partition and is taken in whole. In any order."""
-
-    def read(self, requests: Sequence[Request]) -> list[list[Row]]:
-        """All rows of each request, in the order of requests."""
-
-    def pages(self, request: Request) -> Iterator[list[Row]]:
-        """The rows of one request page by page; the first page is asked for at once."""
-
-    def close(self) -> None: ...
 
 
 class ClusterSession:
@@ -111,8 +42,8 @@ class ClusterSession:
         self._cluster, self._session = connect(address, timeout)
         self._prepared: dict[Statement, PreparedStatement] = {}
 
-    def write(self, groups: Iterable[Sequence[Request]]) -> None:
-        self._all((self._bound_group(group) for group in groups), lambda _: None)
+    def write(self, groups: Iterable[Sequence[Request]], may_send: Callable[[], None]) -> None:
+        self._all((self._bound_group(group) for group in groups), lambda _: None, may_send)
 
     def read(self, requests: Sequence[Request]) -> list[list[Row]]:
         found: list[list[Row]] = [[] for _ in requests]
@@ -173,9 +104,14 @@ class ClusterSession:
             self._prepared[statement] = prepared
         return prepared
 
-    def _all(self, statements: Iterable[Any], keep: Callable[[tuple[int, ResponseFuture]], None]) -> None:
+    def _all(
+        self,
+        statements: Iterable[Any],
+        keep: Callable[[tuple[int, ResponseFuture]], None],
+        may_send: Callable[[], None] = lambda: None,
+    ) -> None:
         waiting = _Waiting(self)
-        flight = _Flight(self._session, self._in_flight)
+        flight = _Flight(self._session, self._in_flight, may_send)
         try:
             failed = flight.send(enumerate(statements), keep)
             while failed:
@@ -192,7 +128,7 @@ class ClusterSession:
                 answer = ask()
                 waiting.over()
                 return answer
-            except _PASSING as error:
+            except PASSING as error:
                 waiting.pause(error)
             except DriverException as error:
                 raise refusal(self.address, error) from error
@@ -209,7 +145,7 @@ class ClusterSession:
                 answer = future.result()
                 waiting.over()
                 return answer
-            except _PASSING as error:
+            except PASSING as error:
                 waiting.pause(error)
                 future = again()
             except DriverException as error:
@@ -219,8 +155,8 @@ class ClusterSession:
 class _Flight:
     """Sends many statements, a bounded number at a time, and tells which of them were not answered."""
 
-    def __init__(self, session: Session, most: int) -> None:
-        self._session, self._most = session, most
+    def __init__(self, session: Session, most: int, may_send: Callable[[], None]) -> None:
+        self._session, self._most, self._may_send = session, most, may_send
         self._changed = Condition()
         self._ended: deque[tuple[int, Any, ResponseFuture]] = deque()
 
@@ -232,6 +168,7 @@ class _Flight:
         for number, statement in statements:
             if under_way >= self._most:
                 under_way -= self._take(keep, failed)
+            self._may_send()
             future = self._session.execute_async(statement)
             under_way += 1
             ended = (number, statement, future)
@@ -256,7 +193,7 @@ class _Flight:
             try:
                 future.result()
                 keep((number, future))
-            except _PASSING as error:
+            except PASSING as error:
                 failed.append((number, statement, error))
         return len(ended)
 
@@ -270,7 +207,7 @@ class _Waiting:
         self._pause, self._told = _FIRST_PAUSE, 0.0
 
     def pause(self, error: Exception) -> None:
-        problem = _sentence(error)
+        problem = sentence(error)
         if self._until is not None and time.monotonic() >= self._until:
             raise StoreError(str(self._address), f"the cluster does not answer: {problem}") from error
         self._session.waits_for = f"{self._address} does not answer: {problem}"
@@ -312,66 +249,6 @@ class _Pages(Iterator[list[Row]]):
         return rows
 
 
-def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:
-    """Raises StoreError with a sentence that names the hosts and the setting."""
-    # Without a name it is the data centre of the hosts that were named: a quorum must always be one of the same.
-    nearest = DCAwareRoundRobinPolicy(local_dc=address.datacenter)
-    profile = ExecutionProfile(
-        load_balancing_policy=TokenAwarePolicy(nearest),
-        retry_policy=FallthroughRetryPolicy(),  # we repeat by ourselves, until it is acknowledged
-        consistency_level=ConsistencyLevel.LOCAL_QUORUM,
-        request_timeout=timeout,
-        row_factory=tuple_factory,
-    )
-    cluster = Cluster(
-        list(address.hosts),
-        port=address.port,
-        execution_profiles={EXEC_PROFILE_DEFAULT: profile},
-        auth_provider=address.login(),
-        ssl_context=address.encryption(),
-        connect_timeout=timeout,
-        idle_heartbeat_interval=10,
-        # By default a cluster that was away as a whole is looked for after ten minutes at last.
-        reconnection_policy=ExponentialReconnectionPolicy(base_delay=1, max_delay=_LOOK_FOR_NODES_EVERY),
-        protocol_version=5,
-    )
-    try:
-        return cluster, cluster.connect()
-    except Exception as error:
-        cluster.shutdown()
-        raise StoreError(str(address), f"cannot connect (store.url): {_sentence(error)}") from error
-
-
-def refusal(address: ClusterAddress, error: DriverException) -> StoreError:
-    if isinstance(error, Unauthorized):
-        who = f"the user {address.user}" if address.user else "nobody without a login"
-        return StoreError(str(address), f"{who} has no right to do this (store.url): {_sentence(error)}")
-    return StoreError(str(address), f"the cluster refused: {_sentence(error)}")
-
-
 def _values(request: Request) -> tuple[Any, ...]:
     """None says nothing; to the cluster it would be a delete."""
     return tuple(UNSET_VALUE if value is None else value for value in request.values)
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, NoHostAvailable) and isinstance(error.errors, dict) and error.errors:
-        host, why = next(iter(error.errors.items()))
-        return f"{host}: {_sentence(why) if isinstance(why, Exception) else why}"
-    if isinstance(error, Unauthorized):
-        return " ".join(str(error).partition("message=")[2].strip('"').split())
-    return _known_problem(error) or " ".join(str(error).split()) or type(error).__name__
-
-
-def _known_problem(error: Exception) -> str:
-    """What happens often, in plain words; empty: it is something else."""
-    match error:
-        case AuthenticationFailed():
-            return "it refuses this user and password"
-        case Unavailable():
-            return f"{error.required_replicas} nodes must answer, and {error.alive_replicas or 'none'} can"
-        case ReadTimeout() | WriteTimeout():
-            return f"{error.required_responses} nodes must answer, and {error.received_responses or 'none'} did in time"
-        case OperationTimedOut():
-            return "no answer in time"
-    return ""

@@ -17,10 +17,6 @@ def stored_in(table: Table, column: Column) -> Table:
     return Table.FLUO if is_cur else table
 
 
-def is_near(table: Table, row: bytes) -> bool:
-    return table is Table.LINKS and row[:2] == b"n:"
-
-
 def column_name(family: bytes, qualifier: bytes) -> bytes:
     return family_key(b"", b"", family)[2:] + qualifier
 

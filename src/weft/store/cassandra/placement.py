@@ -1,11 +1,12 @@
 """Where a cell lies in the cluster: the only place that knows.
 
 Cells lie in partitions named by a base (the part of the index that a domain belongs to) and a shard. A row's home is
-one partition; families without bound are spread over all shards of their base by the name in their qualifier, so that
-no partition grows with one page or domain, and are read by a merge. The few small cells that every domain has lie in
-one partition for each base, so that one of them is read for all domains without reading anything else. Rankings have a
-form of their own (`ranking`): if they were keyed by the count, every count that moves would leave a tombstone where the
-ranking is read.
+one partition. The links of a domain are spread over all shards of their base by the name in their qualifier, so that no
+partition grows with one domain, and are read by a merge; references to a page are spread over one shard in sixteen,
+because they are read for every search document and few pages have millions. The few small cells that every domain has
+lie in one partition for each base, so that one of them is read for all domains without reading anything else; those
+that every base has lie in one partition. Rankings have a form of their own (`ranking`): if they were keyed by the
+count, every count that moves would leave a tombstone where the ranking is read.
 """
 
 from __future__ import annotations
@@ -41,22 +42,27 @@ _BY_BASE: Final = {(_LINKS, b"c:"), (_LINKS, b"r:"), (_LINKS, b"w:"), (_CHANGES,
 
 
 class Partition(NamedTuple):
-    """Of the physical tables `cells` and `history`."""
+    """Of all physical tables: `cells`, `history` and `ranking`."""
 
     base: int
     shard: int
 
 
 _NOTES: Final = Partition(META_BASE, 0)
+_OF_ALL_BASES: Final = Partition(META_BASE, 1)
+"""Cells that each base has one of and that are read together: totals, and how far back the search feed reaches."""
+_SHARDS_OF_A_PAGE: Final = 16
+"""References to a page lie in one shard of so many: 100 MB are a million references or two, and an index with pages
+that have more needs more shards anyway."""
 
 
 class Ranked(NamedTuple):
     """A cell of a ranking, taken apart."""
 
-    list: bytes
-    """Which kind of ranking: `t`, `p`, `r`, or `d` for those of domains."""
     base: int
     shard: int
+    list: bytes
+    """Which kind of ranking: `t`, `p`, `r`, or `d` for those of domains."""
     domain: bytes
     """The row of the domain; empty: it is over all of them."""
     name: bytes
@@ -68,17 +74,24 @@ class Rankings(NamedTuple):
 
     list: bytes
     domain: bytes
+    head: Sequence[Partition]
+    """Where names are that count HEAD at least."""
     partitions: Sequence[Partition]
+    """Where the others are."""
 
 
+HEAD: Final = 64
+"""Names that count so much are together in one partition of a ranking over all domains: mostly these alone are looked
+at. They are one in a hundred. A power of two, so that no band has names on both sides."""
+_HEAD_PLACE: Final = Partition(META_BASE, 0)
 OF_DOMAINS: Final = b"d"
 _GLOBAL: Final = {
     (_QUERY, b"t:"): b"t",
     (Table.DOMAINS, b"p:"): b"p",
     (Table.DOMAINS, b"r:"): b"r",
 }
-"""Rankings over all domains: rows of a prefix, a count and a name. One partition a base, for whoever reads them reads
-every base."""
+"""Rankings over all domains: rows of a prefix, a count and a name. Below the head there is one partition for each base,
+for whoever reads them reads every base."""
 
 
 class Placement:
@@ -90,21 +103,39 @@ class Placement:
     # Cells
 
     def of_cell(self, table: Table, row: bytes, family: bytes, qualifier: bytes) -> Partition:
+        if _is_of_all_bases(table, row, family):
+            return _OF_ALL_BASES
         home = self.home(table, row)
+        if _is_of_page(table, row) and family == b"inlinks":
+            places = self._of_references(home)
+            return places[crc32(qualifier) % len(places)]
         name = spread_name(table, row, family, qualifier)
         return home if name is None else Partition(home.base, crc32(name) % self.shards)
 
     def of_family(self, table: Table, row: bytes, family: bytes | None) -> list[Partition]:
         """Where the cells of a family, or of the whole row, may lie."""
+        if family is not None and _is_of_all_bases(table, row, family):
+            return [_OF_ALL_BASES]
         home = self.home(table, row)
-        if family is None:
-            is_spread = (table is _QUERY and row[:2] == b"p:") or (table is _LINKS and row[:2] == b"l:")
-        else:
-            is_spread = spread_name(table, row, family, b"\xff" * 16) is not None
+        if _is_of_page(table, row) and family in (None, b"inlinks"):
+            return self._of_references(home)
+        if family is None and table is _FEED:
+            return [home, _OF_ALL_BASES]
+        is_spread = (
+            (table is _LINKS and row[:2] == b"l:")
+            if family is None
+            else spread_name(table, row, family, b"\xff" * 16) is not None
+        )
         if not is_spread:
             return [home]
         shards = [Partition(home.base, shard) for shard in range(self.shards)]
-        return [*shards, home] if family is None and home.shard == self.shards else shards
+        return [*shards, home] if family is None else shards
+
+    def _of_references(self, home: Partition) -> list[Partition]:
+        """The page's own partition is one of them."""
+        count = max(1, self.shards // _SHARDS_OF_A_PAGE)
+        apart = self.shards // count
+        return [Partition(home.base, (home.shard + number * apart) % self.shards) for number in range(count)]
 
     def of_column(self, table: Table, prefix: bytes, family: bytes) -> list[Partition] | None:
         """Where the cells of a small family lie, one of each row that begins with `prefix`; None: they lie anywhere."""
@@ -114,8 +145,8 @@ class Placement:
 
     def home(self, table: Table, row: bytes) -> Partition:
         kind = row[:2]
-        if table is _META:
-            return _NOTES
+        if table is _META or _is_of_all_bases(table, row, b""):
+            return _NOTES if table is _META else _OF_ALL_BASES
         if kind == b"p:" or (table is Table.DOCS and kind == b"x:") or (table is _CHANGES and kind == b"u:"):
             return self._of_uri(row[2:])
         if kind in (b"d:", b"l:"):
@@ -132,17 +163,20 @@ class Placement:
             return []
         if table is _META:
             return [_NOTES]
+        if table is _FLUO and prefix[:3] == b"tm:":
+            return [_OF_ALL_BASES]
         base = None
         shards = self.shards + 1 if table in (_LINKS, _QUERY) else self.shards
-        if table is _FLUO and prefix[:3] in (b"um:", b"dm:", b"tm:"):
+        if table is _FLUO and prefix[:3] in (b"um:", b"dm:"):
             base = base_in(prefix[3:5])
         elif (table, prefix[:2]) in _BY_BASE:
             base, shards = base_in(prefix[2:]), 1
         bases = range(BASES) if base is None else (base,)
-        return [Partition(each, shard) for each in bases for shard in range(shards)]
+        found = [Partition(each, shard) for each in bases for shard in range(shards)]
+        return [*found, _OF_ALL_BASES] if table is _FEED or (table is _FLUO and b"tm:".startswith(prefix)) else found
 
     def _of_fluo(self, row: bytes, kind: bytes) -> Partition:
-        base = base_in(row[3:5]) if kind in (b"um", b"dm", b"tm") else None
+        base = base_in(row[3:5]) if kind in (b"um", b"dm") else None
         if base is None:
             return self._of_name(row)
         return Partition(base, crc32(row[6:]) % self.shards if row[6:] else 0)
@@ -160,7 +194,7 @@ class Placement:
         return Partition(crc32(row) % BASES if base is None else base, 0)
 
     def _of_name(self, row: bytes) -> Partition:
-        """A row that means nothing to the link index, as tests write them."""
+        """A row that belongs to no domain: near-duplicates, and what means nothing to the link index."""
         return Partition(crc32(row) % BASES, crc32(row) // BASES % self.shards)
 
     # Rankings
@@ -170,27 +204,40 @@ class Placement:
         found = _GLOBAL.get((table, row[:2]))
         if found is not None and not family and not qualifier and (place := ranked_place(row[2:])):
             count, name = place
+            if count >= HEAD:
+                return Ranked(*_HEAD_PLACE, found, b"", name, count)
             base = base_of_uri(name) if found == b"t" else crc32(name) % BASES
-            return Ranked(found, base, 0, b"", name, count)
+            return Ranked(base, 0, found, b"", name, count)
         if table is _QUERY and family == b"rank" and row[:2] == b"d:" and (place := ranked_place(qualifier)):
             count, name = place
-            return Ranked(OF_DOMAINS, crc32(row[2:]) % BASES, crc32(name) % self.shards, row, name, count)
+            return Ranked(crc32(row[2:]) % BASES, crc32(name) % self.shards, OF_DOMAINS, row, name, count)
         return None
 
     def global_ranking(self, table: Table, kind: bytes) -> Rankings | None:
         """The ranking whose rows begin with these two bytes."""
         found = _GLOBAL.get((table, kind))
-        return None if found is None else Rankings(found, b"", [Partition(base, 0) for base in range(BASES)])
+        if found is None:
+            return None
+        return Rankings(found, b"", [_HEAD_PLACE], [Partition(base, 0) for base in range(BASES)])
 
     def domain_ranking(self, row: bytes) -> Rankings:
         base = crc32(row[2:]) % BASES
-        return Rankings(OF_DOMAINS, row, [Partition(base, shard) for shard in range(self.shards)])
+        return Rankings(OF_DOMAINS, row, (), [Partition(base, shard) for shard in range(self.shards)])
 
 
 def is_remembered(table: Table, row: bytes) -> bool:
     """Whether a row is kept in the owner's memory alone, because it follows from others: the lists of domains with
     work. Their cells come and go at the low end, where every delete would leave a tombstone in the way."""
     return table is _LINKS and row[:2] == REMEMBERED
+
+
+def _is_of_page(table: Table, row: bytes) -> bool:
+    return table is _QUERY and row[:2] == b"p:"
+
+
+def _is_of_all_bases(table: Table, row: bytes, family: bytes) -> bool:
+    """Whether every base has one such cell, and readers want those of all bases."""
+    return (table is _FLUO and row[:3] == b"tm:") or (table is _FEED and family in (b"all", b"dropped"))
 
 
 def _is_of_domain(table: Table, row: bytes) -> bool:
@@ -200,8 +247,6 @@ def _is_of_domain(table: Table, row: bytes) -> bool:
 
 def spread_name(table: Table, row: bytes, family: bytes, qualifier: bytes) -> bytes | None:
     """By what a cell of a family without bound is spread over the shards; None: it lies with its row."""
-    if table is _QUERY and family == b"inlinks" and row[:2] == b"p:":
-        return qualifier
     if table is not _LINKS or row[:2] != b"l:" or family in (b"domain", b"entered", b"hosts"):
         return None
     if family == b"new":

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 from weft import failpoints
+from weft.clock import Clock
 from weft.errors import BatchRefused, StoreForeign, StoreUnwritable
 from weft.store.api import Batch, Capability, Cell, Column, Reader
-from weft.store.cassandra.cluster_session import CellSession
+from weft.store.cassandra.cell_session import CellSession
+from weft.store.cassandra.permission import Permission
 from weft.store.cassandra.placement import REMEMBERED, is_remembered
 from weft.store.cassandra.registry import Registry, Taken, decode_batch, encode_batch
 from weft.store.cassandra.remembered_rows import RememberedRows
@@ -32,8 +35,8 @@ _KEY = Table.LINKS.byte + REMEMBERED
 class RegisteredStore(CassandraStore):
     capabilities = Capability.EXPIRES
 
-    def __init__(self, session: CellSession, keyspace: Keyspace, lifetime: int) -> None:
-        super().__init__(session, keyspace, lifetime)
+    def __init__(self, session: CellSession, keyspace: Keyspace, lifetime: int, clock: Clock | None = None) -> None:
+        super().__init__(session, keyspace, lifetime, clock)
         self._memory = RememberedRows()
         self._is_unfinished = False
         """Whether a batch was given to the registry and is not known to be in whole."""
@@ -42,11 +45,11 @@ class RegisteredStore(CassandraStore):
         """Take the index over. Afterwards all that was ever begun is in."""
         self._registry = registry
         # Asked for before: afterwards another process may take over, and complete batches that this one does not know.
-        complete = self.complete_to()
+        complete, began = self.complete_to(), self._clock.now()
         taken = registry.take()
         self._refuse_lost_batches(complete, taken)
         self._epoch = taken.epoch
-        self._write_again(taken)
+        self._write_again(taken, self._while_owner(began, taken.epoch, taken.seq, taken.seq, taken.batch))
         self._highest, self._is_unfinished = taken.seq, False
         self._memory = RememberedRows()
         self._memory.apply(remembered(self), taken.seq)
@@ -62,17 +65,24 @@ class RegisteredStore(CassandraStore):
                 "keyspace with `weft restore --new-index`",
             )
 
-    def complete(self, last: Taken) -> None:
-        """For whoever holds writing: have the last registered batch in whole, whatever became of its owner."""
+    def complete(self, last: Taken, is_held: Callable[[], None]) -> None:
+        """For whoever holds writing: have the last registered batch in whole, whatever became of its owner.
+
+        `is_held` raises when the hold has ended.
+        """
         if self.complete_to() < last.seq:
-            self._write_again(last)
+            self._write_again(last, is_held)
         self._highest = last.seq
 
-    def _write_again(self, last: Taken) -> None:
+    def _write_again(self, last: Taken, may_send: Callable[[], None]) -> None:
         """The same cells under the same seq change nothing where they are in already."""
         if last.seq:
             batch = decode_batch(last.batch, self._session.address)
-            self._apply(self._groups(batch, last.seq), last.seq)
+            self._apply(self._groups(batch, last.seq), last.seq, may_send)
+
+    def _while_owner(self, since: int, epoch: int, before: int, seq: int, batch: bytes) -> Permission:
+        """To send a batch that is registered: registering it once more tells whether another process owns the index."""
+        return Permission(partial(self._registry.register, epoch, before, seq, batch), self._clock, since)
 
     def give_up(self) -> None:
         """Let a write that waits for the cluster end with a StoreError: the next owner writes what was registered."""
@@ -96,9 +106,11 @@ class RegisteredStore(CassandraStore):
         groups = self._groups(sent, seq)
         failpoints.point("store.register.before")
         self._is_unfinished = True
-        self._registry.register(self._epoch, before, seq, encode_batch(sent))
+        encoded = encode_batch(sent)
+        may_send = self._while_owner(self._clock.now(), self._epoch, before, seq, encoded)
+        self._registry.register(self._epoch, before, seq, encoded)
         failpoints.point("store.register.after")
-        self._apply(groups, seq)
+        self._apply(groups, seq, may_send)
         self._memory.apply(((key, value) for key, value in batch.cells.items() if key.startswith(_KEY)), seq)
         self._is_unfinished = False
         failpoints.point("store.acknowledged")

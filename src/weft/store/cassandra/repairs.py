@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from weft.config import Settings
 from weft.store.cassandra.cluster_session import ClusterSession
 from weft.store.cassandra.opening import open_session
-from weft.store.cassandra.schema import GC_GRACE, TABLES
+from weft.store.cassandra.schema import GC_GRACE, TABLES, made_at
 
 REPAIR_WITHIN: Final = GC_GRACE - 24 * 3600
 """Seconds between two repairs: a day is left for one to take, and to be late."""
@@ -33,19 +33,27 @@ class Repair(NamedTuple):
     """Of tokens: above the first, up to the second."""
 
 
-def last_repairs(settings: Settings) -> Mapping[str, int | None] | None:
-    """When each table was last repaired in whole, in milliseconds since 1970; None: never.
+class LastRepairs(NamedTuple):
+    """Moments in milliseconds since 1970."""
 
-    Nothing at all where each cell has one copy: there is nothing to repair then. Raises StoreError.
-    """
+    tables: Mapping[str, int | None]
+    """When each table was last repaired in whole; None: never."""
+    made: int
+    """When the keyspace was made."""
+
+
+def last_repairs(settings: Settings) -> LastRepairs | None:
+    """None where each cell has one copy: there is nothing to repair then. Raises StoreError."""
     session = open_session(settings)
     try:
         if _copies(session) < 2:
             return None
-        repairs = _read(session)
+        repairs, made = _read(session), made_at(session)
     finally:
         session.close()
-    return {table: last_whole(each for each in repairs if table in each.tables) for table in REPAIRED}
+    return LastRepairs(
+        {table: last_whole(each for each in repairs if table in each.tables) for table in REPAIRED}, made
+    )
 
 
 def last_whole(repairs: Iterable[Repair]) -> int | None:

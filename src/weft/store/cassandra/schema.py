@@ -14,9 +14,9 @@ from weft.errors import StoreError, StoreForeign, StoreMissing, UsageError
 if TYPE_CHECKING:
     from weft.store.cassandra.cluster_session import ClusterSession
 
-VERSION: Final = 1
+VERSION: Final = 2
 SHARDS: Final = 16
-"""Partitions stay below 100 MB up to about a thousand million links."""
+"""Partitions stay below 100 MB up to about two hundred million links."""
 GC_GRACE: Final = 3 * 24 * 3600
 """Longer than the longest time that a write may be late, with the time between two repairs: a delete that was forgotten
 before would let a late put live again."""
@@ -27,17 +27,18 @@ _OPTIONS: Final = (
 _CELLS: Final = (
     "(base smallint, shard smallint, row blob, column blob, value blob, PRIMARY KEY ((base, shard), row, column))"
 )
+# All have the same partitions: what a batch does to one of them is one request, and each node's log has it in whole.
 TABLES: Final = {
     "cells": _CELLS,
     "history": _CELLS,
     "ranking": (
-        "(list blob, base smallint, shard smallint, domain blob, band bigint, name blob, count bigint, value blob, "
-        "PRIMARY KEY ((list, base, shard), domain, band, name)) "
-        "WITH CLUSTERING ORDER BY (domain ASC, band DESC, name ASC)"
+        "(base smallint, shard smallint, list blob, domain blob, band bigint, name blob, count bigint, value blob, "
+        "PRIMARY KEY ((base, shard), list, domain, band, name)) "
+        "WITH CLUSTERING ORDER BY (list ASC, domain ASC, band DESC, name ASC)"
     ),
-    "near": "(row blob, column blob, value blob, PRIMARY KEY (row, column))",
     "notes": "(name text PRIMARY KEY, value text)",
 }
+_NOTED: Final = "SELECT value FROM %s.notes WHERE name = 'keyspace'"
 
 
 class Keyspace(NamedTuple):
@@ -49,6 +50,8 @@ class Keyspace(NamedTuple):
     """Names this store, wherever it is reached from."""
     datacenter: str = ""
     """Where its owners and readers are: a quorum is one of this data centre. Empty: anywhere."""
+    made: int = 0
+    """When, in milliseconds since 1970."""
 
 
 def schema_text(keyspace: str, replication: int, datacenter: str = "", *, purge_repaired: bool = True) -> list[str]:
@@ -71,7 +74,7 @@ def notes_text(keyspace: str, made: Keyspace) -> list[str]:
     ]
 
 
-def make_keyspace(session: ClusterSession, replication: int, shards: int = SHARDS) -> tuple[Keyspace, bool]:
+def make_keyspace(session: ClusterSession, replication: int, now: int, shards: int = SHARDS) -> tuple[Keyspace, bool]:
     """The keyspace of the session's address, and whether it was made now; one that is there is left as it is.
 
     Killed at any moment, it may be run again: the notes are written last.
@@ -85,7 +88,7 @@ def make_keyspace(session: ClusterSession, replication: int, shards: int = SHARD
             f"--replication {replication}: data centre {session.datacenter} of {session.name} has {session.nodes} "
             f"node{'s' if session.nodes > 1 else ''}; expected at most that many"
         )
-    name, made = session.address.keyspace, Keyspace(VERSION, shards, uuid.uuid4().hex, session.datacenter)
+    name, made = session.address.keyspace, Keyspace(VERSION, shards, uuid.uuid4().hex, session.datacenter, now)
     for text in (*schema_text(name, replication, session.datacenter), *notes_text(name, made)):
         session.run(text)
     return read_keyspace(session), True
@@ -98,25 +101,33 @@ def empty_keyspace(session: ClusterSession) -> None:
             session.run(f"TRUNCATE {session.address.keyspace}.{table}")
 
 
+def made_at(session: ClusterSession) -> int:
+    """When the keyspace was made, as one node knows it: for people."""
+    found = session.run(_NOTED % session.address.keyspace, from_one_node=True)
+    return _decoded(session, found[0][0]).made if found else 0
+
+
 def read_keyspace(session: ClusterSession) -> Keyspace:
     """Raises StoreMissing or StoreForeign with the command that helps."""
     name = session.address.keyspace
     known = session.run(f"SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{name}'")
     tables = {row[0] for row in known}
+    unfinished = "this keyspace (store.url) is unfinished; `weft schema cassandra --apply` finishes it"
     if not tables:
-        raise StoreMissing(session.name, "there is no such keyspace; `weft schema cassandra --apply` makes it")
+        problem = "there is no such keyspace (store.url); `weft schema cassandra --apply` makes it"
+        raise StoreMissing(session.name, problem)
     if tables - TABLES.keys() and TABLES.keys() - tables:
-        raise StoreForeign(session.name, "this keyspace holds tables of another program; nothing was changed")
+        problem = "this keyspace (store.url) holds tables of another program; nothing was changed"
+        raise StoreForeign(session.name, problem)
     if TABLES.keys() - tables:
-        raise StoreMissing(session.name, "this keyspace is unfinished; `weft schema cassandra --apply` finishes it")
-    found = session.run(f"SELECT value FROM {name}.notes WHERE name = 'keyspace'")
+        raise StoreMissing(session.name, unfinished)
+    found = session.run(_NOTED % name)
     if not found:
-        raise StoreMissing(session.name, "this keyspace is unfinished; `weft schema cassandra --apply` finishes it")
+        raise StoreMissing(session.name, unfinished)
     made = _decoded(session, found[0][0])
     if made.version != VERSION:
-        raise StoreForeign(
-            session.name, f"this keyspace has version {made.version} of weft's tables; this weft uses {VERSION}"
-        )
+        problem = f"this keyspace (store.url) has version {made.version} of weft's tables; this weft uses {VERSION}"
+        raise StoreForeign(session.name, problem)
     return made
 
 

@@ -18,9 +18,9 @@ _ROW: Final = "WHERE base = ? AND shard = ? AND row = ?"
 _PART: Final = "WHERE base = ? AND shard = ?"
 _FOUND: Final = "SELECT row, column, value, WRITETIME(value) FROM"
 _RANKED: Final = "SELECT band, name, count, value, WRITETIME(count) FROM ranking"
-_RANKING: Final = "WHERE list = ? AND base = ? AND shard = ? AND domain = ?"
+_RANKING: Final = "WHERE base = ? AND shard = ? AND list = ? AND domain = ?"
 _BACKWARDS: Final = "ORDER BY row DESC, column DESC"
-_RANKS_BACKWARDS: Final = "ORDER BY domain DESC, band ASC, name DESC"
+_RANKS_BACKWARDS: Final = "ORDER BY list DESC, domain DESC, band ASC, name DESC"
 _TABLE: Final = re.compile(r"\b(UPDATE|FROM) (\w+)")
 
 
@@ -34,36 +34,28 @@ class Statement(Enum):
     DELETE_HISTORY = f"DELETE FROM history USING TIMESTAMP ? {_CELL}"
     PUT_RANK = f"UPDATE ranking USING TIMESTAMP ? SET count = ?, value = ? {_RANKING} AND band = ? AND name = ?"
     DELETE_RANK = f"DELETE FROM ranking USING TIMESTAMP ? {_RANKING} AND band = ? AND name = ?"
-    PUT_NEAR = "UPDATE near USING TIMESTAMP ? SET value = ? WHERE row = ? AND column = ?"
-    DELETE_NEAR = "DELETE FROM near USING TIMESTAMP ? WHERE row = ? AND column = ?"
 
     # Reads. Everywhere the upper end of a range is not part of it.
     GET_CELLS = f"{_FOUND} cells {_PART} AND (row, column) IN ?"
     GET_HISTORY = f"{_FOUND} history {_PART} AND (row, column) IN ?"
-    GET_NEAR = "SELECT row, column, value, WRITETIME(value) FROM near WHERE row = ? AND column IN ?"
     SCAN_CELLS = f"{_FOUND} cells {_ROW} AND column >= ? AND column < ?"
     SCAN_CELLS_BACKWARDS = f"{_FOUND} cells {_ROW} AND column >= ? AND column < ? {_BACKWARDS}"
     SCAN_HISTORY = f"{_FOUND} history {_ROW} AND column >= ? AND column < ?"
     SCAN_HISTORY_BACKWARDS = f"{_FOUND} history {_ROW} AND column >= ? AND column < ? {_BACKWARDS}"
-    SCAN_NEAR = f"{_FOUND} near WHERE row = ? AND column >= ? AND column < ?"
-    SCAN_NEAR_BACKWARDS = f"{_FOUND} near WHERE row = ? AND column >= ? AND column < ? ORDER BY column DESC"
     WALK_CELLS = f"{_FOUND} cells {_PART} AND row >= ? AND row < ?"
     WALK_CELLS_BACKWARDS = f"{_FOUND} cells {_PART} AND row >= ? AND row < ? {_BACKWARDS}"
     WALK_HISTORY = f"{_FOUND} history {_PART} AND row >= ? AND row < ?"
     WALK_HISTORY_BACKWARDS = f"{_FOUND} history {_PART} AND row >= ? AND row < ? {_BACKWARDS}"
     # A whole table, a piece of the ring after the other.
-    WALK_NEAR = f"{_FOUND} near WHERE token(row) > ? AND token(row) <= ?"
     WALK_RANKS = (
         "SELECT domain, name, count, value, WRITETIME(count) FROM ranking "
-        "WHERE token(list, base, shard) > ? AND token(list, base, shard) <= ?"
+        "WHERE token(base, shard) > ? AND token(base, shard) <= ?"
     )
     ANY_CELL = "SELECT base FROM cells LIMIT 1"
     ANY_HISTORY = "SELECT base FROM history LIMIT 1"
     ANY_RANK = "SELECT base FROM ranking LIMIT 1"
-    ANY_NEAR = "SELECT row FROM near LIMIT 1"
     ROWS_OF_CELLS = f"SELECT row FROM cells {_PART} AND row >= ? AND row < ? GROUP BY row"
     ROWS_OF_HISTORY = f"SELECT row FROM history {_PART} AND row >= ? AND row < ? GROUP BY row"
-    ROWS_OF_NEAR = "SELECT DISTINCT row FROM near"
     # Bands fall: what is further on in a ranking has a smaller count.
     SCAN_RANKS = f"{_RANKED} {_RANKING}"
     SCAN_RANKS_FROM = f"{_RANKED} {_RANKING} AND band <= ?"
@@ -71,12 +63,12 @@ class Statement(Enum):
     SCAN_RANKS_BACKWARDS_FROM = f"{_RANKED} {_RANKING} AND band >= ? {_RANKS_BACKWARDS}"
     SCAN_BAND_FROM = f"{_RANKED} {_RANKING} AND band = ? AND name >= ?"
     SCAN_BAND_BACKWARDS_FROM = f"{_RANKED} {_RANKING} AND band = ? AND name <= ? {_RANKS_BACKWARDS}"
-    RANKED_DOMAINS = "SELECT domain FROM ranking GROUP BY list, base, shard, domain"
+    RANKED_DOMAINS = "SELECT domain FROM ranking GROUP BY base, shard, list, domain"
 
 
 WRITES: Final = tuple(each for each in Statement if not each.value.startswith("SELECT"))
 
-ANY_ROW: Final = (Statement.ANY_CELL, Statement.ANY_HISTORY, Statement.ANY_RANK, Statement.ANY_NEAR)
+ANY_ROW: Final = (Statement.ANY_CELL, Statement.ANY_HISTORY, Statement.ANY_RANK)
 """Find something in a store that is not empty."""
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn, Self
 
 from weft import failpoints
-from weft.errors import BatchRefused
+from weft.clock import Clock, MonotonicClock
+from weft.errors import BatchRefused, StoreUnwritable
 from weft.store.api import Batch, Capability, CopiedCell
-from weft.store.cassandra.cluster_session import CellSession, Request
+from weft.store.cassandra.cell_session import CellSession, Request
+from weft.store.cassandra.permission import Permission
 from weft.store.cassandra.schema import Keyspace
 from weft.store.cassandra.statements import ANY_ROW
 from weft.store.cassandra.view import SEQ_COLUMN, CassandraView
@@ -27,10 +29,10 @@ class CassandraStore(CassandraView):
     # An owner reads between its batches, and checks read while writing is held: then a double is a fault to be seen.
     _shows_doubles = True
 
-    def __init__(self, session: CellSession, keyspace: Keyspace, lifetime: int) -> None:
+    def __init__(self, session: CellSession, keyspace: Keyspace, lifetime: int, clock: Clock | None = None) -> None:
         """`lifetime` is how many seconds history is kept for."""
         super().__init__(session, keyspace)
-        self._lifetime = lifetime
+        self._lifetime, self._clock = lifetime, clock or MonotonicClock()
         self._highest = self.complete_to()
 
     @property
@@ -38,7 +40,7 @@ class CassandraStore(CassandraView):
         return self._highest
 
     def write(self, batch: Batch, seq: int) -> None:
-        self._apply(self._groups(batch, seq), seq)
+        self._apply(self._groups(batch, seq), seq, self._while_awake())
 
     def is_empty(self) -> bool:
         return not any(self._session.read([Request(statement, ()) for statement in ANY_ROW]))
@@ -46,8 +48,17 @@ class CassandraStore(CassandraView):
     def copy_in(self, cells: Mapping[bytes, CopiedCell]) -> None:
         notes = {key: cell for key, cell in cells.items() if key[:1] == Table.META.byte}
         others = {key: cell for key, cell in cells.items() if key not in notes}
+        may_send = self._while_awake()
         for some in (others, notes):
-            self._session.write(_passing(copy_groups(some, self._placement, self._lifetime)))
+            self._session.write(_passing(copy_groups(some, self._placement, self._lifetime)), may_send)
+
+    def _while_awake(self) -> Permission:
+        def refuse() -> None:
+            raise StoreUnwritable(
+                self._session.name, "this process was stopped for too long while it wrote; begin again"
+            )
+
+        return Permission(refuse, self._clock, self._clock.now())
 
     def _groups(self, batch: Batch, seq: int) -> list[list[Request]]:
         """What writes the batch. Raises BatchRefused before anything has happened."""
@@ -57,10 +68,10 @@ class CassandraStore(CassandraView):
             raise BatchRefused(self._session.name, "row ranges cannot be deleted in a cluster")
         return list(write_groups(batch.cells, seq, self._placement, self._lifetime))
 
-    def _apply(self, groups: Iterable[list[Request]], seq: int) -> None:
-        self._session.write(_passing(groups))
+    def _apply(self, groups: Iterable[list[Request]], seq: int, may_send: Callable[[], None]) -> None:
+        self._session.write(_passing(groups), may_send)
         # Alone and last: who sees it may rely on all the rest.
-        self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetime))
+        self._session.write(write_groups({_SEQ_KEY: b""}, seq, self._placement, self._lifetime), may_send)
         self._highest = max(self._highest, seq)
 
     def refresh(self) -> None:

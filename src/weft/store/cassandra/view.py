@@ -5,27 +5,26 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from typing import Any, Final, Self
 
 from weft.store.api import Cell, Column, Walked
-from weft.store.cassandra.bands import SINGLE, RankedCell, band_of, sorted_bands
-from weft.store.cassandra.cluster_session import CellSession, Request, Row
+from weft.store.cassandra.cell_session import CellSession, Request, Row
 from weft.store.cassandra.columns import (
     PAGE_CUR,
     column_name,
-    is_near,
     meets,
     row_range,
     split_column,
     stored_in,
 )
 from weft.store.cassandra.packing import unpacked
-from weft.store.cassandra.placement import Partition, Placement, Rankings, keeps_with_time
+from weft.store.cassandra.placement import Partition, Placement, keeps_with_time
+from weft.store.cassandra.rank_reading import RankReader
 from weft.store.cassandra.schema import Keyspace
 from weft.store.cassandra.statements import Statement
-from weft.store.cassandra.walking import PAGE, Walk, rank_value
-from weft.store.encoding import after, cell_key, descending, split_descending
+from weft.store.cassandra.walking import PAGE, Walk
+from weft.store.encoding import after, cell_key
 from weft.store.tables import Table
 
 SEQ_COLUMN: Final = Column(b"seq")
@@ -34,10 +33,6 @@ _END: Final = b"\xff" * 9
 """Above every row and every column: tables begin with a smaller byte, and no family begins with nine of these."""
 _AT_ONCE: Final = 100
 """Cells that one request asks for by name."""
-_FIRST_RANKS: Final = 4
-"""Rows of a ranking's first page: a reader asks every partition of it, and mostly for the best few."""
-_REMEMBERED: Final = 10_000
-"""Names of a ranking that are told from their doubles: more than anybody looks at, and walks hold writing."""
 
 
 class CassandraView:
@@ -48,6 +43,7 @@ class CassandraView:
 
     def __init__(self, session: CellSession, keyspace: Keyspace) -> None:
         self._session, self.keyspace, self._placement = session, keyspace, Placement(keyspace.shards)
+        self._ranks = RankReader(session, self._placement, shows_doubles=self._shows_doubles)
         self._seen_seq: int | None = None
 
     @property
@@ -68,7 +64,7 @@ class CassandraView:
     # Cells by name
 
     def get(self, table: Table, columns: Sequence[Column]) -> list[Cell | None]:
-        places: defaultdict[tuple[Statement, Any], set[tuple[bytes, bytes]]] = defaultdict(set)
+        places: defaultdict[tuple[Statement, Partition], set[tuple[bytes, bytes]]] = defaultdict(set)
         keys = [self._place(table, Column(*column)) for column in columns]
         ranked = [number for number, key in enumerate(keys) if key is None]
         for key in keys:
@@ -77,44 +73,28 @@ class CassandraView:
         found = self._looked_up(places)
         cells = [self._cell(column, key and found.get(key[2])) for column, key in zip(columns, keys, strict=True)]
         for number in ranked:
-            cells[number] = self._get_ranked(table, Column(*columns[number]))
+            cells[number] = self._ranks.get(table, Column(*columns[number]))
         return cells
 
-    def _place(self, table: Table, column: Column) -> tuple[Statement, Any, tuple[bytes, bytes]] | None:
+    def _place(self, table: Table, column: Column) -> tuple[Statement, Partition, tuple[bytes, bytes]] | None:
         """Which statement finds it, in which partition, under which row and column; None: it is of a ranking."""
         if self._placement.of_ranked(table, *column) is not None:
             return None
         table = stored_in(table, column)
         row, name = table.byte + column.row, column_name(column.family, column.qualifier)
-        if is_near(table, column.row):
-            return Statement.GET_NEAR, column.row, (row, name)
         statement = Statement.GET_HISTORY if keeps_with_time(table) else Statement.GET_CELLS
         return statement, self._placement.of_cell(table, *column), (row, name)
 
-    def _looked_up(self, places: dict[tuple[Statement, Any], set[tuple[bytes, bytes]]]) -> dict[Any, Row]:
-        requests = list[Request]()
-        for (statement, partition), names in places.items():
-            for some in _parts(sorted(names), _AT_ONCE):
-                if statement is Statement.GET_NEAR:
-                    requests.append(Request(statement, (some[0][0], [column for _, column in some])))
-                else:
-                    requests.append(Request(statement, (*partition, some)))
+    def _looked_up(self, places: dict[tuple[Statement, Partition], set[tuple[bytes, bytes]]]) -> dict[Any, Row]:
+        requests = [
+            Request(statement, (*partition, some))
+            for (statement, partition), names in places.items()
+            for some in _parts(sorted(names), _AT_ONCE)
+        ]
         return {(row[0], row[1]): row for rows in self._session.read(requests) for row in rows}
 
     def _cell(self, column: Column, found: Row | None) -> Cell | None:
         return None if found is None else Cell(*column, found[3], unpacked(found[2]))
-
-    def _get_ranked(self, table: Table, column: Column) -> Cell | None:
-        ranked = self._placement.of_ranked(table, *column)
-        if ranked is None:
-            return None
-        band, name = band_of(ranked.counted), ranked.name
-        place = ranked[:4]
-        rows = self._session.read([Request(Statement.SCAN_BAND_FROM, (*place, band, name), 1)])[0]
-        for _, of, count, value, seq in rows[:1]:
-            if of == name and count == ranked.counted:
-                return Cell(*column, seq, rank_value(count, value))
-        return None
 
     # Cells of a row
 
@@ -156,23 +136,13 @@ class CassandraView:
         streams = list[Iterator[Cell]]()
         partitions = self._placement.of_family(table, row, family)
         page = _page_size(limit, len(partitions))
-        for statement, place in self._row_places(table, row, partitions, reverse=reverse):
+        statement = _row_scan(table, reverse=reverse)
+        for place in partitions:
             request = Request(statement, (*place, table.byte + row, first, end), page)
             streams.append(self._cells(self._session.pages(request)))
         if table is Table.QUERY and row[:2] == b"p:" and family in (None, b"page"):
             streams.append(self._shared_cur(row, first, end))
         return _merged(streams, reverse=reverse)
-
-    def _row_places(
-        self, table: Table, row: bytes, partitions: list[Partition], *, reverse: bool
-    ) -> Iterator[tuple[Statement, tuple[Any, ...]]]:
-        if is_near(table, row):
-            yield (Statement.SCAN_NEAR_BACKWARDS if reverse else Statement.SCAN_NEAR), ()
-            return
-        of_cells = Statement.SCAN_CELLS_BACKWARDS if reverse else Statement.SCAN_CELLS
-        of_history = Statement.SCAN_HISTORY_BACKWARDS if reverse else Statement.SCAN_HISTORY
-        for partition in partitions:
-            yield (of_history if keeps_with_time(table) else of_cells), partition
 
     def _shared_cur(self, row: bytes, first: bytes, end: bytes) -> Iterator[Cell]:
         """What a page says is stored once, with the state of the link index."""
@@ -181,52 +151,18 @@ class CassandraView:
             if cell is not None:
                 yield cell
 
-    # Rankings
-
     def _scan_domain(
         self, row: bytes, family: bytes | None, prefix: bytes, start: bytes | None, *, reverse: bool
     ) -> Iterator[Cell]:
         cells = self._scan_cells(Table.QUERY, row, None, b"", None, None, reverse=reverse) if family is None else ()
-        ranks = self._ranks_of_domain(row, start, reverse=reverse)
+        ranks = self._ranks.of_domain(row, start, reverse=reverse)
         if prefix:
             ranks = (cell for cell in ranks if cell.qualifier.startswith(prefix))
         return _merged([iter(cells), ranks], reverse=reverse)
 
-    def _ranks_of_domain(self, row: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
-        begin = None if start is None else _rank_start(start, reverse=reverse)
-        for found in self._ranking(self._placement.domain_ranking(row), begin, reverse=reverse):
-            yield Cell(
-                row, b"rank", descending(found.counted) + found.name, found.seq, rank_value(found.counted, found.value)
-            )
-
     def _scan_ranked_row(self, table: Table, row: bytes, family: bytes | None, prefix: bytes) -> Iterator[Cell]:
-        cell = self._get_ranked(table, Column(row)) if not family and not prefix else None
+        cell = self._ranks.get(table, Column(row)) if not family and not prefix else None
         return iter(() if cell is None else (cell,))
-
-    def _ranking(self, ranking: Rankings, begin: tuple[int, bytes] | None, *, reverse: bool) -> Iterator[RankedCell]:
-        """In order. While a batch is written a name may be in two bands, its new one and its old one: readers see it
-        once."""
-        streams = [
-            self._ranks_of_partition((ranking.list, *place, ranking.domain), begin, reverse=reverse)
-            for place in ranking.partitions
-        ]
-        ranked = heapq.merge(*streams, key=_by_rank, reverse=reverse)
-        return ranked if self._shows_doubles else _once_each(ranked)
-
-    def _ranks_of_partition(
-        self, place: tuple[Any, ...], begin: tuple[int, bytes] | None, *, reverse: bool
-    ) -> Iterator[RankedCell]:
-        first, *more = _rank_requests(place, begin, reverse=reverse)
-        # Asked for now: the other partitions of the ranking are asked at the same time.
-        begun = self._session.pages(first)
-        pages = chain(begun, (page for request in more for page in self._session.pages(request)))
-        rows = chain.from_iterable(pages)
-        cells = ((band, RankedCell(-count, of, seq, value)) for band, of, count, value, seq in rows)
-        found = sorted_bands(cells, reverse=reverse)
-        if begin is None:
-            return found
-        limit = RankedCell(-begin[0], begin[1], 0, None)[:2]
-        return (cell for cell in found if (cell[:2] <= limit if reverse else cell[:2] >= limit))
 
     # Many rows
 
@@ -241,24 +177,15 @@ class CassandraView:
             statement = Statement.ROWS_OF_HISTORY if keeps_with_time(table) else Statement.ROWS_OF_CELLS
             pages = self._session.pages(Request(statement, (*partition, first, end), PAGE))
             streams.append(row[0][1:] for page in pages for row in page)
-        if table is Table.LINKS and (prefix[:2] == b"n:" or not prefix):
-            near = self._session.read([Request(Statement.ROWS_OF_NEAR, (), PAGE)])[0]
-            streams.append(iter(sorted(row[0][1:] for row in near if first <= row[0] < end)))
         return heapq.merge(*streams)
 
     def _rows_of_rankings(self, table: Table, prefix: bytes, start: bytes | None) -> Iterator[Iterator[bytes]]:
         for kind in (b"p:", b"r:", b"t:"):
             ranking = self._placement.global_ranking(table, kind)
             if ranking is not None and meets(prefix, kind):
-                yield (cell.row for cell in self._walk_ranking(kind, ranking, prefix, start, reverse=False))
+                yield (cell.row for cell in self._ranks.over_everything(kind, ranking, prefix, start, reverse=False))
         if table is Table.QUERY and meets(prefix, b"d:"):
-            yield iter(self._ranked_domains(prefix, start))
-
-    def _ranked_domains(self, prefix: bytes, start: bytes | None) -> list[bytes]:
-        """Rows of domains that have a ranking, also those that have nothing else: whoever checks wants to see them."""
-        rows = self._session.read([Request(Statement.RANKED_DOMAINS, (), PAGE)])[0]
-        found = {row[0] for row in rows if row[0][:2] == b"d:" and row[0].startswith(prefix)}
-        return sorted(row for row in found if start is None or row >= start)
+            yield iter(self._ranks.domains(prefix, start))
 
     def column(
         self, table: Table, prefix: bytes, family: bytes, qualifier: bytes, *, start: bytes | None = None
@@ -284,9 +211,9 @@ class CassandraView:
         for kind in (b"p:", b"r:", b"t:"):
             ranking = self._placement.global_ranking(table, kind)
             if ranking is not None and meets(prefix, kind):
-                streams.append(self._walk_ranking(kind, ranking, prefix, start, reverse=reverse))
+                streams.append(self._ranks.over_everything(kind, ranking, prefix, start, reverse=reverse))
         if table is Table.QUERY and meets(prefix, b"d:"):
-            streams.append(self._walk_domain_ranks(prefix, start, reverse=reverse))
+            streams.append(self._ranks.of_all_domains(prefix, start, reverse=reverse))
         if table is Table.QUERY and meets(prefix, b"p:"):
             streams.append(self._walk_curs(prefix, start, reverse=reverse))
         return _merged(streams, reverse=reverse)
@@ -300,33 +227,7 @@ class CassandraView:
             self._cells(self._session.pages(Request(statement, (*partition, first, end), PAGE)))
             for partition in self._placement.of_rows(table, prefix)
         ]
-        if table is Table.LINKS and meets(prefix, b"n:"):
-            streams.append(self._walk_near(prefix, start, reverse=reverse))
         return _merged(streams, reverse=reverse)
-
-    def _walk_near(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
-        first, end = row_range(Table.LINKS, prefix, start, reverse=reverse)
-        known = self._session.read([Request(Statement.ROWS_OF_NEAR, (), PAGE)])[0]
-        for row in sorted((row[0] for row in known if first <= row[0] < end), reverse=reverse):
-            yield from self.scan(Table.LINKS, row[1:], reverse=reverse)
-
-    def _walk_ranking(
-        self, kind: bytes, ranking: Rankings, prefix: bytes, start: bytes | None, *, reverse: bool
-    ) -> Iterator[Cell]:
-        begin = None
-        if start is not None and start[:2] == kind and len(start) > 2:
-            begin = _rank_start(start[2:], reverse=reverse)
-        elif start is not None and (start < kind if reverse else start >= after(kind)):
-            return
-        for found in self._ranking(ranking, begin, reverse=reverse):
-            row = kind + descending(found.counted) + found.name
-            if row.startswith(prefix):
-                yield Cell(row, b"", b"", found.seq, rank_value(found.counted, found.value))
-
-    def _walk_domain_ranks(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
-        for row in sorted(self._ranked_domains(prefix, None if reverse else start), reverse=reverse):
-            if not reverse or start is None or row <= start:
-                yield from self._ranks_of_domain(row, None, reverse=reverse)
 
     def _walk_curs(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Cell]:
         narrowed = prefix if len(prefix) > 2 else b"p:"
@@ -359,6 +260,12 @@ class CassandraView:
                 yield Cell(row[1:], *split_column(name), seq, unpacked(value))
 
 
+def _row_scan(table: Table, *, reverse: bool) -> Statement:
+    if keeps_with_time(table):
+        return Statement.SCAN_HISTORY_BACKWARDS if reverse else Statement.SCAN_HISTORY
+    return Statement.SCAN_CELLS_BACKWARDS if reverse else Statement.SCAN_CELLS
+
+
 def _column_range(family: bytes | None, prefix: bytes, start: bytes | None, *, reverse: bool) -> tuple[bytes, bytes]:
     """First column, and the first one after the last, whatever the direction."""
     if family is None:
@@ -372,44 +279,6 @@ def _column_range(family: bytes | None, prefix: bytes, start: bytes | None, *, r
 
 def _page_size(limit: int | None, partitions: int) -> int:
     return PAGE if limit is None else min(PAGE, limit, limit // partitions * 2 + 16)
-
-
-def _rank_start(start: bytes, *, reverse: bool) -> tuple[int, bytes]:
-    """A place in a ranking that somebody names by its first bytes."""
-    if len(start) < 1 + 0xFF - start[0]:
-        raise ValueError("a place in a ranking begins with a whole count")
-    return split_descending(start)
-
-
-def _rank_requests(place: tuple[Any, ...], begin: tuple[int, bytes] | None, *, reverse: bool) -> list[Request]:
-    if begin is None:
-        return [Request(Statement.SCAN_RANKS_BACKWARDS if reverse else Statement.SCAN_RANKS, place, _FIRST_RANKS)]
-    count, name = begin
-    band = band_of(count)
-    beyond = Statement.SCAN_RANKS_BACKWARDS_FROM if reverse else Statement.SCAN_RANKS_FROM
-    if count >= SINGLE:
-        return [Request(beyond, (*place, band), _FIRST_RANKS)]
-    inside = Statement.SCAN_BAND_BACKWARDS_FROM if reverse else Statement.SCAN_BAND_FROM
-    rest = (
-        []
-        if band == 0 and not reverse
-        else [Request(beyond, (*place, band + 1 if reverse else band - 1), _FIRST_RANKS)]
-    )
-    return [Request(inside, (*place, band, name), _FIRST_RANKS), *rest]
-
-
-def _once_each(cells: Iterator[RankedCell]) -> Iterator[RankedCell]:
-    recent: dict[bytes, None] = {}
-    for cell in cells:
-        if cell.name not in recent:
-            recent[cell.name] = None
-            if len(recent) > _REMEMBERED:
-                del recent[next(iter(recent))]
-            yield cell
-
-
-def _by_rank(cell: RankedCell) -> tuple[int, bytes]:
-    return cell.falling, cell.name
 
 
 def _by_column(cell: Cell) -> tuple[bytes, bytes, bytes]:

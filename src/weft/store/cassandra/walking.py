@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
 from weft.store.api import Cell, Walked
-from weft.store.cassandra.cluster_session import CellSession, Request, Row
+from weft.store.cassandra.cell_session import CellSession, Request, Row
 from weft.store.cassandra.columns import PAGE_CUR, column_name, meets, row_range, split_column
 from weft.store.cassandra.packing import unpacked
 from weft.store.cassandra.placement import Placement, keeps_with_time
@@ -53,8 +53,6 @@ class Walk:
 
     def _parts(self, table: Table, prefix: bytes) -> Iterator[_Part]:
         yield from self._plain(table, prefix, _cell)
-        if table is Table.LINKS and meets(prefix, b"n:"):
-            yield from (_Part(Request(Statement.WALK_NEAR, piece, PAGE), _cell) for piece in pairwise(_RING))
         for kind in (b"p:", b"r:", b"t:"):
             if meets(prefix, kind):
                 yield from self._ranking(table, kind)
@@ -73,9 +71,9 @@ class Walk:
     def _ranking(self, table: Table, kind: bytes) -> Iterator[_Part]:
         ranking = self._placement.global_ranking(table, kind)
         if ranking is not None:
-            for place in ranking.partitions:
+            for place in (*ranking.head, *ranking.partitions):
                 yield _Part(
-                    Request(Statement.SCAN_RANKS, (ranking.list, *place, ranking.domain), PAGE), partial(_rank, kind)
+                    Request(Statement.SCAN_RANKS, (*place, ranking.list, ranking.domain), PAGE), partial(_rank, kind)
                 )
 
 

@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 from weft.errors import BatchRefused
 from weft.store.api import Column, CopiedCell
 from weft.store.cassandra.bands import rank_changes
-from weft.store.cassandra.cluster_session import Request
-from weft.store.cassandra.columns import column_name, is_near, stored_in
+from weft.store.cassandra.cell_session import Request
+from weft.store.cassandra.columns import column_name, stored_in
 from weft.store.cassandra.packing import packed
-from weft.store.cassandra.placement import Placement, Ranked, keeps_with_time
+from weft.store.cassandra.placement import Partition, Placement, Ranked, keeps_with_time
 from weft.store.cassandra.statements import Statement
 from weft.store.encoding import split_key
 from weft.store.tables import Table, readable
@@ -26,7 +26,7 @@ _OVERHEAD: Final = 60
 
 
 class _Sized(NamedTuple):
-    partition: tuple[Any, ...]
+    partition: Partition
     request: Request
     size: int
 
@@ -36,7 +36,7 @@ def copy_groups(cells: Mapping[bytes, CopiedCell], placement: Placement, lifetim
     by_seq: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
     for key, (seq, value) in cells.items():
         by_seq[seq][key] = value
-    puts: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
+    puts: defaultdict[Partition, list[_Sized]] = defaultdict(list)
     for seq, some in by_seq.items():
         for sized, _ in _requests(some, seq, placement, lifetime):
             puts[sized.partition].append(sized)
@@ -47,13 +47,13 @@ def copy_groups(cells: Mapping[bytes, CopiedCell], placement: Placement, lifetim
 def write_groups(
     cells: Mapping[bytes, bytes | None], seq: int, placement: Placement, lifetime: int
 ) -> Iterator[list[Request]]:
-    """One group for each partition, as far as its size allows; it is taken in whole, so a name that moves is never seen
-    twice or not at all there. Everywhere else puts come before deletes: twice is better.
+    """One group for each partition, over all tables, as far as its size allows; it is taken in whole, so a name that
+    moves is never seen twice or not at all there. Everywhere else puts come before deletes: twice is better.
 
     History vanishes by itself after `lifetime` seconds.
     """
-    puts: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
-    deletes: defaultdict[tuple[Any, ...], list[_Sized]] = defaultdict(list)
+    puts: defaultdict[Partition, list[_Sized]] = defaultdict(list)
+    deletes: defaultdict[Partition, list[_Sized]] = defaultdict(list)
     for sized, is_put in _requests(cells, seq, placement, lifetime):
         (puts if is_put else deletes)[sized.partition].append(sized)
     for partition, group in puts.items():
@@ -78,12 +78,11 @@ def _requests(
             yield _cell(table, column, value, seq, placement, lifetime), value is not None
     put, gone = rank_changes(ranked)
     for each in put:
-        place, told = each[:3], None if each.value is None else each.value
-        values = (seq, each.counted, told, *each[:6])
-        yield _Sized(("ranking", *place), Request(Statement.PUT_RANK, values), len(each.name) + _OVERHEAD), True
+        request = Request(Statement.PUT_RANK, (seq, each.counted, each.value, *each[:6]))
+        yield _Sized(Partition(*each[:2]), request, len(each.name) + _OVERHEAD), True
     for lost in gone:
         request = Request(Statement.DELETE_RANK, (seq, *lost))
-        yield _Sized(("ranking", *lost[:3]), request, len(lost.name) + _OVERHEAD), False
+        yield _Sized(Partition(*lost[:2]), request, len(lost.name) + _OVERHEAD), False
 
 
 def _cell(table: Table, column: Column, value: bytes | None, seq: int, placement: Placement, lifetime: int) -> _Sized:
@@ -91,22 +90,15 @@ def _cell(table: Table, column: Column, value: bytes | None, seq: int, placement
     stored = None if value is None else packed(value)
     size = len(row) + len(name) + len(stored or b"") + _OVERHEAD
     _refuse_large(size, table, column.row)
-    if is_near(table, column.row):
-        request = (
-            Request(Statement.DELETE_NEAR, (seq, row, name))
-            if stored is None
-            else Request(Statement.PUT_NEAR, (seq, stored, row, name))
-        )
-        return _Sized(("near", row), request, size)
     place = placement.of_cell(table, *column)
     values: tuple[Any, ...]
     if not keeps_with_time(table):
         values = (seq, *place, row, name) if stored is None else (seq, stored, *place, row, name)
         statement = Statement.DELETE_CELL if stored is None else Statement.PUT_CELL
-        return _Sized(("cells", *place), Request(statement, values), size)
+        return _Sized(place, Request(statement, values), size)
     values = (seq, *place, row, name) if stored is None else (seq, lifetime, stored, *place, row, name)
     statement = Statement.DELETE_HISTORY if stored is None else Statement.PUT_HISTORY
-    return _Sized(("history", *place), Request(statement, values), size)
+    return _Sized(place, Request(statement, values), size)
 
 
 def _refuse_large(size: int, table: Table, row: bytes) -> None:
