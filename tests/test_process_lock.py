@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,44 @@ def test_who_inherits_it_keeps_it_after_its_holder(tmp_path: Path) -> None:
     assert holder_of(lock.path) is not None
     heir.communicate(b"\n")
     assert holder_of(lock.path) is None
+
+
+TELLER = """
+import sys
+from pathlib import Path
+from weft.process_lock import ProcessLock
+lock = ProcessLock.take(Path(sys.argv[1]))
+print("taken", flush=True)
+while True:
+    lock.tell_stopping()
+"""
+
+
+def test_whoever_looks_while_the_note_changes_sees_who_holds_it(tmp_path: Path) -> None:
+    path = tmp_path / "some.lock"
+    teller = subprocess.Popen([sys.executable, "-c", TELLER, str(path)], stdout=subprocess.PIPE)
+    assert teller.stdout is not None
+    assert teller.stdout.readline() == b"taken\n"
+    try:
+        # Not only holder_of, which looks again when a note says nothing.
+        assert {path.read_bytes().rstrip()[-1:] for _ in range(5000)} == {b"}"}
+        assert {found.pid for _ in range(500) if (found := holder_of(path))} == {teller.pid}
+    finally:
+        teller.kill()
+        teller.communicate()
+
+
+def test_a_note_that_is_not_yet_written_is_waited_for(tmp_path: Path) -> None:
+    lock = ProcessLock.take(tmp_path / "some.lock")
+    note = lock.path.read_bytes()
+    lock.path.write_bytes(b"")
+    later = threading.Timer(0.03, lock.path.write_bytes, [note])
+    later.start()
+    found = holder_of(lock.path)
+    later.join()
+    assert found is not None
+    assert found.pid == os.getpid()
+    lock.release()
 
 
 @pytest.mark.parametrize("note", [b"", b"{", b"[1]", b'{"pid": "x"}', b"\xff" * 5000])

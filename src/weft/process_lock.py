@@ -82,10 +82,10 @@ class ProcessLock:
         self._write(msgspec.structs.replace(_read(self.descriptor), is_stopping=True))
 
     def _write(self, holder: LockHolder) -> None:
-        # Only for messages and `weft stop`; on a full disk the lock itself still holds.
+        # Only for messages and `weft stop`; on a full disk the lock itself still holds. Filled up with spaces, a note
+        # replaces the one before it at once: nobody reads a file that was just emptied.
         with suppress(OSError):
-            os.truncate(self.descriptor, 0)
-            os.pwrite(self.descriptor, msgspec.json.encode(holder), 0)
+            os.pwrite(self.descriptor, msgspec.json.encode(holder).ljust(_NOTE_BYTES), 0)
 
     def release(self) -> None:
         """Let the next one in; calling it twice is harmless."""
@@ -101,13 +101,23 @@ def holder_of(path: Path) -> LockHolder | None:
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _read(descriptor)
-    else:
-        return None
+        return _holder(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _holder(descriptor: int) -> LockHolder | None:
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            found = _read(descriptor)
+        else:
+            return None
+        if found.pid:
+            return found
+        time.sleep(_PAUSE)  # it was taken a moment ago, and says so soon
+    return LockHolder()
 
 
 def birth_of(pid: int) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,6 +55,17 @@ def holding(path: Path, then: str) -> Iterator[subprocess.Popen[str]]:
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
+
+
+def test_one_whose_note_cannot_be_read_has_not_stopped(home: Home) -> None:
+    with holding(home.crawl_lock, OBEDIENT) as process:
+
+        process.send_signal(signal.SIGSTOP)
+        emptying = threading.Timer(0.3, home.crawl_lock.write_bytes, [b""])
+        emptying.start()
+        answer = stop_weft(home, 1.0)
+        assert (answer.found, answer.stopped, answer.pid) == (True, False, process.pid)
+        process.send_signal(signal.SIGCONT)
 
 
 def test_in_a_home_that_nobody_uses_nothing_is_stopped(home: Home) -> None:

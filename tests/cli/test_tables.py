@@ -40,6 +40,16 @@ def test_wide_characters_keep_columns_in_line() -> None:
     assert {cell_len(line[: line.index("x")]) for line in lines[2:]} == {6}
 
 
+def test_numbers_lean_to_the_right_but_not_names_that_are_digits() -> None:
+    rows = [("77806015", "2026", "7"), ("04521398", "9", "12")]
+    assert list(aligned(("id", "name", "links", "last used"), [(*row, "-") for row in rows])) == [
+        "id        name  links  last used",
+        "--------------------------------",
+        "77806015  2026      7  -",
+        "04521398  9        12  -",
+    ]
+
+
 def test_a_narrow_terminal_gets_a_line_for_each_cell() -> None:
     lines = list(aligned(HEADER, ROWS[2:] + ROWS[:1], room=40))
     assert lines[:3] == ["-" * 40, "url     https://example.com/", "-" * 40]

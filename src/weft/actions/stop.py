@@ -92,7 +92,9 @@ class _Stopping:
     def is_gone(self) -> bool:
         """Whether it and its roles have ended; somebody else may use the home by now."""
         now = holder_of(self._lock)
-        return now is None or (now.pid, now.born) != (self._holder.pid, self._holder.born)
+        if now is None:
+            return True
+        return bool(now.pid) and (now.pid, now.born) != (self._holder.pid, self._holder.born)
 
     def ask(self) -> None:
         # One that is stopping already would take a second request for haste.

@@ -13,6 +13,8 @@ _GAP = 2
 _FIGURES = re.compile(r"[0-9TZ:.,+-]*")
 _READABLE = 14
 """A column that must be cut is no narrower than this; else each row becomes a block of lines."""
+_NAMES = ("id", "name")
+"""Columns that do not lean, though all of their cells may be digits today."""
 
 
 def aligned(
@@ -73,8 +75,11 @@ def _widths(columns: Sequence[Sequence[str]], natural: Sequence[int], room: int)
 
 
 def _lines(header: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
-    lean = [len(column) > 0 and all(cell.isdecimal() for cell in column) for column in list(zip(*rows, strict=True))]
-    lean = lean or [False] * len(header)
+    columns = zip(*rows, strict=True) if rows else [()] * len(header)
+    lean = [
+        bool(cells) and name not in _NAMES and all(cell.isdecimal() for cell in cells)
+        for name, cells in zip(header, columns, strict=True)
+    ]
     yield _line(header, widths[:-1], lean)
     yield "-" * (sum(widths) + _GAP * (len(widths) - 1))
     for row in rows:
