@@ -25,6 +25,7 @@ def open(home: str | Path | None = None) -> HomeIndex:  # noqa: A001 - `weft.ope
     from weft.roles.run_token import with_run_token
     from weft.search.open import open_shards
     from weft.store.open import open_reader
+    from weft.store.timeline import source_of
 
     place = (Home(Path(home)) if home is not None else chosen_home(os.environ)).require()
     settings = load(place.path, os.environ, []).settings
@@ -34,6 +35,6 @@ def open(home: str | Path | None = None) -> HomeIndex:  # noqa: A001 - `weft.ope
         UrlRules(settings.url.strip, settings.url.max_length),
         lambda: with_run_token(settings, place.path),
         lambda: open_mgmt_to_read(settings, place),
-        lambda: open_shards(settings, place, reader.id, lambda: open_mgmt_to_read(settings, place)),
+        lambda: open_shards(settings, place, source_of(reader), lambda: open_mgmt_to_read(settings, place)),
         lambda: RecordSource.from_settings(settings, place.path),
     )

@@ -59,7 +59,6 @@ def home(tmp_path: Path) -> Home:
 
 def test_one_whose_note_cannot_be_read_has_not_stopped(home: Home) -> None:
     with holding(home.crawl_lock, OBEDIENT) as process:
-
         process.send_signal(signal.SIGSTOP)
         emptying = threading.Timer(0.3, home.crawl_lock.write_bytes, [b""])
         emptying.start()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,10 +91,34 @@ def test_nothing_is_restored_while_weft_runs(tmp_path: Path) -> None:
     mgmt.close()
 
 
+def test_a_store_that_is_put_back_and_goes_on_is_searched_as_it_is(tmp_path: Path) -> None:
+    """Nobody could tell by its seqs: it is as far as it was."""
+    home = Home(tmp_path / "home")
+    imported(tmp_path, "early")
+    shutil.copytree(home.store, tmp_path / "backup")
+    imported(tmp_path, "lost")
+    shutil.rmtree(home.store)
+    shutil.copytree(tmp_path / "backup", home.store)
+    assert "the search index will be built again" in restored(tmp_path, "--links-only")
+    imported(tmp_path, "other", "and", "more")
+    done = weft("verify", "--search", "--home", "home", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert [told(tmp_path, "search", word)["count"] for word in ("early", "lost", "more")] == [1, 0, 1]
+
+
+def imported(place: Path, *words: str) -> None:
+    """A page with each word, each in a round of its own."""
+    pages = [{"url": f"http://{word}.com/", "text": word} for word in words]
+    (place / "pages.jsonl").write_text("\n".join(map(json.dumps, pages)))
+    done = weft("import", "pages.jsonl", "--home", "home", "--set", "index.round_pages=1", cwd=place)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_control_plane_of_a_cluster_is_restored_by_other_means(tmp_path: Path) -> None:
     weft("init", "--home", "home", cwd=tmp_path)
     sets = ("--set", 'mgmt.url="postgresql://user@127.0.0.1:1/weft"')
     assert "with PostgreSQL's tools, then run `weft restore --links-only`" in refused(tmp_path, "restore", *sets)
     done = weft("restore", "--links-only", "--home", "home", *sets, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "0 links that were under way will be crawled again\n")
+    said = "0 links that were under way will be crawled again; the search index will be built again\n"
+    assert (done.returncode, done.stdout) == (0, said)
     assert "give only one of" in refused(tmp_path, "restore", "--links-only", "--without-copy")

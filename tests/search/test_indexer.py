@@ -22,6 +22,7 @@ from weft.search.pending_references import REST
 from weft.search.shard import Cursors, ShardDirectory, ShardHeld
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
+from weft.store.timeline import begin_timeline
 
 
 @pytest.fixture
@@ -149,6 +150,28 @@ def test_a_store_that_was_put_back_to_an_earlier_state_is_built_anew(world: Sear
     world.indexer = world.open()
     assert world.held() == world.expected()
     assert set(world.held()) == {"com.a"}
+
+
+def test_one_that_went_on_after_it_was_put_back_is_built_anew(world: SearchWorld) -> None:
+    """Nobody could tell by seqs: the new past is as long as the old one."""
+    world.load(page("http://a.com/", text="one"))
+    world.load(page("http://b.com/", text="two"))
+    world.load(page("http://c.com/", text="three"))
+    world.indexer.finish()
+    world.indexer.close()
+    world.store = MemoryStore()
+    world.index = LinkIndex(world.store, IndexSettings(), world.clock)
+    world.load(page("http://a.com/", text="one"))
+    begin_timeline(world.store)
+    world.load(page("http://d.com/", text="four"))
+    world.load(page("http://e.com/", text="five"))
+    world.indexer = world.open()
+    world.indexer.finish()
+    assert world.held() == world.expected()
+    assert set(world.held()) == {"com.a", "com.d", "com.e"}
+    built = world.indexer.built
+    world.reopen()
+    assert (built, world.indexer.built) == (1, 0), "only once"
 
 
 def test_a_feed_that_was_dropped_meanwhile_is_noticed(tmp_path: Path) -> None:

@@ -119,7 +119,10 @@ class Machines:
             )
 
     def start_all(self) -> None:
-        self.start(*ROLES)
+        """Spiders first: one that starts late could find the small web crawled by the others."""
+        self.start("index1", *SPIDERS)
+        self.wait_for(lambda: all(map(self.node, SPIDERS)), "the spiders to register")
+        self.start(*URLSERVERS)
 
     def kill(self, name: str) -> None:
         process = self.processes.pop(name)

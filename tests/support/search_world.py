@@ -14,8 +14,9 @@ from weft.search.local_shards import shard_directories
 from weft.search.shard import open_index
 from weft.search.verify import expected_documents, held_documents
 from weft.store.memory import MemoryStore
+from weft.store.timeline import source_of
 
-STORE = "the-store"
+STORE = MemoryStore().id
 
 
 def put_in_place(file: Path, content: bytes) -> None:
@@ -33,7 +34,7 @@ class SearchWorld:
         self.indexer = self.open()
 
     def open(self) -> Indexer:
-        indexer = Indexer(self.store, self.path, STORE, self.settings, self.clock)
+        indexer = Indexer(self.store, self.path, source_of(self.store), self.settings, self.clock)
         assert indexer.own(range(self.settings.shards)) == []
         return indexer
 
@@ -47,7 +48,7 @@ class SearchWorld:
         self.index.apply(pages)
 
     def directories(self):
-        return shard_directories(self.path, STORE, self.settings.shards)
+        return shard_directories(self.path, source_of(self.store), self.settings.shards)
 
     def held(self) -> dict[str, bytes]:
         """What is searchable: uri and digest of each document, every one of them once."""

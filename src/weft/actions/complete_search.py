@@ -14,6 +14,7 @@ from weft.home import Home
 from weft.search.indexer import Indexer
 from weft.search.local_shards import LocalShards
 from weft.store.api import Reader
+from weft.store.timeline import source_of
 
 ROW: Final = 1
 """The row that a home has without anybody asking for it."""
@@ -36,7 +37,7 @@ def complete_search(
     With `anew`, what is there is not trusted.
     """
     search = settings.indexserver
-    with closing(Indexer(store, home.search_row(ROW), store.id, search, SystemClock(), progress)) as indexer:
+    with closing(Indexer(store, home.search_row(ROW), source_of(store), search, SystemClock(), progress)) as indexer:
         try:
             shards = range(search.shards)
             if not indexer.own(shards, anew=shards if anew else ()):
@@ -53,7 +54,7 @@ def _wait(home: Home, settings: Settings, store: Reader, say: Callable[[str], No
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         try:
-            shards = LocalShards.open(home.search_row(ROW), store.id, settings.indexserver.shards)
+            shards = LocalShards.open(home.search_row(ROW), source_of(store), settings.indexserver.shards)
             if shards.complete_to >= store.last_seq:
                 return
         except SearchError:

@@ -18,6 +18,7 @@ from weft.mgmt.sqlite import SqliteMgmt
 from weft.mgmt.sqlite_copies import copies_of, database_of, newest_good_copy, put_back, set_aside
 from weft.mgmt.values import Lease, NodeState, NodeType, StoreOwner
 from weft.store.api import Store
+from weft.store.timeline import begin_timeline
 
 
 class Restored(NamedTuple):
@@ -58,6 +59,12 @@ def take_back(settings: Settings, store: Store) -> int:
     # Numbers of chunks will be used again: a marker of an old one would pass for the new one's.
     forget_all(store)
     return links
+
+
+def after_backup(settings: Settings, store: Store) -> int:
+    """As take_back, when users put back the control plane by themselves, and perhaps the store with it."""
+    begin_timeline(store)
+    return take_back(settings, store)
 
 
 def build_again(mgmt: OperatorCalls, store: Store, owner: StoreOwner) -> int:

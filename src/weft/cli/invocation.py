@@ -89,6 +89,7 @@ class Invocation:
         from weft.mgmt.open import open_mgmt_to_read
         from weft.roles.run_token import with_run_token
         from weft.search.open import open_shards
+        from weft.store.timeline import source_of
 
         home, settings, reader = self.home.require(), self.load().settings, self.reader()
         return HomeIndex(
@@ -96,7 +97,7 @@ class Invocation:
             rules_of(settings),
             lambda: with_run_token(settings, home.path),
             lambda: open_mgmt_to_read(settings, home),
-            lambda: open_shards(settings, home, reader.id, lambda: open_mgmt_to_read(settings, home)),
+            lambda: open_shards(settings, home, source_of(reader), lambda: open_mgmt_to_read(settings, home)),
             lambda: records_of(settings, home),
         )
 

@@ -35,7 +35,7 @@ def run(invocation: Invocation, without_copy: bool, links_only: bool, new_index:
 
     Nothing may run meanwhile. The damaged file is kept; what was under way is crawled again.
     """
-    from weft.actions.restore import restore, take_back
+    from weft.actions.restore import after_backup, restore
 
     if sum((without_copy, links_only, new_index)) > 1:
         raise UsageError("give only one of --without-copy, --links-only and --new-index")
@@ -45,11 +45,11 @@ def run(invocation: Invocation, without_copy: bool, links_only: bool, new_index:
         return
     if links_only:
         with invocation.writer() as store:
-            links = take_back(settings, store)
+            links = after_backup(settings, store)
         if as_json:
             say_json(json.dumps({"links": links}))
         else:
-            say(_crawled_again(links))
+            say(f"{_crawled_again(links)}; the search index will be built again")
         return
     with invocation.writer() as store:
         done = restore(settings, home, store, without_copy=without_copy)

@@ -103,9 +103,10 @@ def make_upkeep(settings: Settings, home: Home, row: int, reader: Reader) -> Sha
     from weft.search.indexer import Indexer
     from weft.search.served_shards import ServedShards
     from weft.search.shard_upkeep import ShardUpkeep
+    from weft.store.timeline import source_of
 
     own = settings.indexserver
-    indexer = Indexer(reader, home.search_row(row), reader.id, own, SystemClock())
+    indexer = Indexer(reader, home.search_row(row), source_of(reader), own, SystemClock())
     return ShardUpkeep(indexer, ServedShards(indexer.directory), row, own.shards, MonotonicClock())
 
 

@@ -32,12 +32,14 @@ def compare_search(invocation: Invocation, reader: Reader, directory: Path) -> d
     from weft.errors import SearchMissing
     from weft.search.local_shards import shard_directories
     from weft.search.verify import verify_search
+    from weft.store.timeline import source_of
 
     home, settings = invocation.home, invocation.load().settings
+    source = source_of(reader)
     rows = sorted(home.search_row(1).parent.glob("row-*"))
     if not rows:
         raise SearchMissing(home.search_row(1))
-    shards = {row.name: shard_directories(row, reader.id, settings.indexserver.shards) for row in rows}
+    shards = {row.name: shard_directories(row, source, settings.indexserver.shards) for row in rows}
     return {name: verify_search(reader, found, directory, lines_now_and_then()) for name, found in shards.items()}
 
 

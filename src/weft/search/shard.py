@@ -47,7 +47,7 @@ class ShardName(msgspec.Struct, frozen=True):
     """What a shard is a part of. One that was made for another is built anew."""
 
     store: str
-    """The id of the store that its documents come from."""
+    """The store that its documents come from, and which past of it (`store/timeline`)."""
     number: int
     count: int
     format: int = FORMAT
