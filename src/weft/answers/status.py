@@ -15,13 +15,12 @@ from weft.answers.repairs import Repairs
 from weft.answers.search_servers import SearchServer, search_servers
 from weft.config import Settings
 from weft.mgmt.api import OperatorCalls
-from weft.mgmt.values import ClockJump, Node, NodeType
+from weft.mgmt.values import ClockJump, Node
 from weft.roles.mgmt_upkeep import STATUS as UPKEEP
 from weft.roles.status_file import last_status, read_status
-from weft.roles.this_node import machine_name
 
-_WITHOUT_FILE: Final = (NodeType.SPIDER, NodeType.INDEX_SERVER, NodeType.WEB_APP)
-"""There may be several of them in a home."""
+_WITH_FILE: Final = ("index", "urlserver")
+"""There is one of each in a home."""
 
 
 class Freshness(msgspec.Struct, frozen=True):
@@ -98,7 +97,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
     counts, nodes = mgmt.counts(), mgmt.nodes()
     disk = look_at_disk(home / settings.spider.warc_dir, settings.spider.min_free)
-    running = _running(home, nodes, machine_name(settings))
+    running = _running(home, nodes)
     index = _index_figures(home, nodes)
     return Status(
         running=running,
@@ -125,14 +124,11 @@ def mgmt_care(home: Path) -> MgmtCare:
     return msgspec.convert(last_status(home, UPKEEP) or {}, MgmtCare)
 
 
-def _running(home: Path, nodes: Sequence[Node], machine: str) -> list[str]:
+def _running(home: Path, nodes: Sequence[Node]) -> list[str]:
     """The index and the URL server of this home write files, which tell at once that they are gone; others do not."""
-    here = {role for role in ("index", "urlserver") if read_status(home, role)}
-    told = {
-        WHAT[node.type]
-        for node in nodes
-        if is_up(node) and (node.machine != machine or node.type in _WITHOUT_FILE) and node.type in WHAT
-    }
+    here = {role for role in _WITH_FILE if read_status(home, role)}
+    own = {facts.get("address") for role in _WITH_FILE if (facts := last_status(home, role))}
+    told = {WHAT[node.type] for node in nodes if is_up(node) and node.address not in own and node.type in WHAT}
     return [role for role in WHAT.values() if role in here | told]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import AbstractContextManager, closing, nullcontext
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -13,6 +13,8 @@ from weft.cli.metrics_flag import metrics_access, metrics_option, serving_metric
 from weft.cli.output import say
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from weft.config import Settings
     from weft.home import Home
     from weft.index.reading_lanes import FetchReading
@@ -108,7 +110,6 @@ async def _run_owner_or_standby(process: IndexProcess, metrics: MetricsAccess | 
 
 async def _own_once(process: IndexProcess, keeper: LeaseKeeper, stop: StopRequest) -> None:
     """Stand by, own the index, and lose it or end; every time with nothing left in memory from before."""
-    from functools import partial
     from threading import Event
 
     from weft.dispatcher.domain_work import listed_cells
@@ -116,7 +117,6 @@ async def _own_once(process: IndexProcess, keeper: LeaseKeeper, stop: StopReques
     from weft.index.standby import StandBy
     from weft.roles.identity import require_store
     from weft.roles.index_ownership import store_owner
-    from weft.roles.status_file import write_status
     from weft.roles.store_registry import MgmtRegistry
     from weft.store.open import open_cluster
 
@@ -134,7 +134,7 @@ async def _own_once(process: IndexProcess, keeper: LeaseKeeper, stop: StopReques
             store.give_up()
 
         say("index stands by")
-        if not await StandBy(keeper, take_over, partial(write_status, home.path, "index")).run(stop, give_up):
+        if not await StandBy(keeper, take_over, status_writer(home, keeper)).run(stop, give_up):
             return
         say(f"index runs from seq {store.last_seq}")
         with _reading(process) as (reading, nodes):
@@ -181,6 +181,13 @@ def make_keeper(process: IndexProcess, *, is_sole: bool) -> LeaseKeeper:
     return LeaseKeeper(process.control, NodeType.INDEX_BUILDER, address, settings.mgmt, about=about)
 
 
+def status_writer(home: Home, keeper: LeaseKeeper) -> Callable[[dict[str, Any]], None]:
+    """For the file in the home, which names the node that it is of."""
+    from weft.roles.status_file import write_status
+
+    return lambda facts: write_status(home.path, "index", {"address": keeper.address, **facts})
+
+
 def upkeep(settings: Settings, home: Home) -> AbstractContextManager[object]:
     """Of a control plane that is a file in the home."""
     from weft.mgmt.open import is_embedded
@@ -197,8 +204,6 @@ def make_resources(
     nodes: RecordNodes | None = None,
     cluster: ClusterPart | None = None,
 ) -> IndexResources:
-    from functools import partial
-
     from weft.clock import MonotonicClock, SystemClock
     from weft.config import fetch_conditions
     from weft.dispatcher.dispatcher import Dispatcher
@@ -207,7 +212,6 @@ def make_resources(
     from weft.index.parking import Parking
     from weft.index.service import IndexResources
     from weft.linkindex.pipeline import LinkIndex
-    from weft.roles.status_file import write_status
 
     settings, clock = process.settings, SystemClock()
     index, parking = LinkIndex(store, settings.index), Parking(nodes, settings.index.archive_patience)
@@ -218,6 +222,6 @@ def make_resources(
         dispatcher=Dispatcher(store, process.mgmt, settings.dispatcher, clock, fetch_conditions(settings)),
         settings=settings.dispatcher,
         clock=MonotonicClock(),
-        write_status=partial(write_status, process.home.path, "index"),
+        write_status=status_writer(process.home, keeper),
         cluster=cluster,
     )

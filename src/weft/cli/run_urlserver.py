@@ -102,7 +102,11 @@ async def _run(settings: Settings, mgmt: UrlServerCalls, access: Access, home: P
     clocks, control, address = Clocks(SystemClock(), MonotonicClock()), ControlPlane(mgmt), node_address(settings)
     async with Resolver(settings.urlserver, clocks.wall) as resolver:
         resources = make_resources(settings, control, clocks, access.tls.dialling)
-        server = UrlServer(resources, resolver, lambda seen: write_status(home, STATUS, msgspec.to_builtins(seen)))
+        server = UrlServer(
+            resources,
+            resolver,
+            lambda seen: write_status(home, STATUS, {"address": address, **msgspec.to_builtins(seen)}),
+        )
         answering = await serve_questions(access.listener, settings.spider.token, server, access.tls.listening)
         try:
             async with serving_metrics(access.metrics, resources.keeper):
