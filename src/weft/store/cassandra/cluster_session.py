@@ -16,7 +16,7 @@ from cassandra.query import UNSET_VALUE, BatchStatement, BatchType, PreparedStat
 from weft.errors import StoreError
 from weft.store.cassandra.address import ClusterAddress
 from weft.store.cassandra.cell_session import Request, Row
-from weft.store.cassandra.connecting import PASSING, connect, refusal, sentence
+from weft.store.cassandra.connecting import PASSING, connect, meets_many_deletes, refusal, sentence
 from weft.store.cassandra.statements import Statement, text_of
 
 log = logging.getLogger(__name__)
@@ -137,8 +137,13 @@ class ClusterSession:
         """`after`: where the last page of its answer ended; the driver does not look at the statement's own."""
         return self._session.execute_async(statement, paging_state=after)
 
-    def answered(self, future: ResponseFuture, again: Callable[[], ResponseFuture]) -> Any:
-        """What a request gave; asked `again` while the cluster cannot answer."""
+    def answered(
+        self, future: ResponseFuture, again: Callable[[], ResponseFuture], can_want_less: Callable[[], bool]
+    ) -> Any:
+        """What a request gave; asked `again` while the cluster cannot answer.
+
+        `can_want_less` has `again` ask for fewer rows from now on, if that is possible.
+        """
         waiting = _Waiting(self)
         while True:
             try:
@@ -146,7 +151,8 @@ class ClusterSession:
                 waiting.over()
                 return answer
             except PASSING as error:
-                waiting.pause(error)
+                if not (meets_many_deletes(error) and can_want_less()):
+                    waiting.pause(error)
                 future = again()
             except DriverException as error:
                 raise refusal(self.address, error) from error
@@ -208,6 +214,8 @@ class _Waiting:
 
     def pause(self, error: Exception) -> None:
         problem = sentence(error)
+        if self._until is not None and meets_many_deletes(error):  # asking again does not help
+            raise StoreError(str(self._address), f"the cluster refused: {problem}") from error
         if self._until is not None and time.monotonic() >= self._until:
             raise StoreError(str(self._address), f"the cluster does not answer: {problem}") from error
         self._session.waits_for = f"{self._address} does not answer: {problem}"
@@ -225,10 +233,14 @@ class _Waiting:
 
 
 class _Pages(Iterator[list[Row]]):
-    """Pages grow, and are asked for ahead once they are large: who wants the first few rows pays for no more."""
+    """Pages grow, and are asked for ahead once they are large: who wants the first few rows pays for no more.
+
+    They shrink for good where a node meets too many deleted cells between so many rows.
+    """
 
     def __init__(self, session: ClusterSession, statement: Any, size: int) -> None:
         self._session, self._statement, self._size = session, statement, size
+        self._largest = max(size, _LARGEST_PAGE)
         self._after: bytes | None = None
         self._has_more = True
         self._future: ResponseFuture | None = self._ask()
@@ -239,14 +251,20 @@ class _Pages(Iterator[list[Row]]):
     def __next__(self) -> list[Row]:
         if not self._has_more:
             raise StopIteration
-        result = self._session.answered(self._future or self._ask(), self._ask)
+        result = self._session.answered(self._future or self._ask(), self._ask, self._can_want_less)
         rows = list(result.current_rows)
         self._future, self._after, self._has_more = None, result.paging_state, result.has_more_pages
-        if self._has_more and self._size >= _LARGEST_PAGE:
+        if self._has_more and self._size >= self._largest:
             self._future = self._ask()
         elif self._has_more:
-            self._size = self._statement.fetch_size = min(4 * self._size, _LARGEST_PAGE)
+            self._size = self._statement.fetch_size = min(4 * self._size, self._largest)
         return rows
+
+    def _can_want_less(self) -> bool:
+        if self._size == 1:
+            return False
+        self._largest = self._size = self._statement.fetch_size = max(1, self._size // 8)
+        return True
 
 
 def _values(request: Request) -> tuple[Any, ...]:

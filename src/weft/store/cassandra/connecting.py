@@ -45,6 +45,8 @@ PASSING: Final = (
 )
 """The cluster may answer when it is asked again."""
 _LOOK_FOR_NODES_EVERY: Final = 30.0
+_TOO_MANY_TOMBSTONES: Final = 1
+"""A reason that a node tells; see RequestFailureReason in Cassandra."""
 
 
 def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:
@@ -87,6 +89,11 @@ def refusal(address: ClusterAddress, error: DriverException) -> StoreError:
     return StoreError(str(address), f"the cluster refused: {sentence(error)}")
 
 
+def meets_many_deletes(error: Exception) -> bool:
+    """Whether a node gave up reading because of the deleted cells in the way, which it still remembers."""
+    return isinstance(error, ReadFailure) and _TOO_MANY_TOMBSTONES in (error.error_code_map or {}).values()
+
+
 def sentence(error: Exception) -> str:
     if isinstance(error, NoHostAvailable) and isinstance(error.errors, dict) and error.errors:
         host, why = next(iter(error.errors.items()))
@@ -110,4 +117,11 @@ def _known_problem(error: Exception) -> str:
             return f"{error.required_responses} nodes must answer, and {error.received_responses or 'none'} did in time"
         case OperationTimedOut():
             return "no answer in time"
+        case NoHostAvailable():
+            return "none of its nodes can be reached"
+        case ReadFailure() if meets_many_deletes(error):
+            return (
+                "more deleted cells are in the way than a node reads over; repair the cluster, which lets go of those "
+                "that are older than three days, or raise tombstone_failure_threshold in its cassandra.yaml"
+            )
     return ""
