@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.cassandra import Shape, own_cluster
+from support.cassandra import own_cluster
 from support.cassandra_store import new_registered_store
+from tools.cassandra.shape import Shape
 from weft.errors import StoreError
 from weft.store.api import Batch
 from weft.store.cassandra.cluster_session import ClusterSession

@@ -84,7 +84,7 @@ def connect(address: ClusterAddress, timeout: float) -> tuple[Cluster, Session]:
 
 def refusal(address: ClusterAddress, error: DriverException) -> StoreError:
     if isinstance(error, Unauthorized):
-        who = f"the user {address.user}" if address.user else "nobody without a login"
+        who = f"the user {address.user}" if address.user else "one who does not log in"
         return StoreError(str(address), f"{who} has no right to do this (store.url): {sentence(error)}")
     return StoreError(str(address), f"the cluster refused: {sentence(error)}")
 
@@ -105,23 +105,25 @@ def sentence(error: Exception) -> str:
 
 def _known_problem(error: Exception) -> str:
     """What happens often, in plain words; empty: it is something else."""
+    known = ""
     match error:
         case OSError():
             # The driver wraps what the system says of each address that it tried.
-            return (error.strerror or "").rpartition("Last error: ")[2]
+            known = (error.strerror or "").rpartition("Last error: ")[2]
         case AuthenticationFailed():
-            return "it refuses this user and password"
-        case Unavailable():
-            return f"{error.required_replicas} nodes must answer, and {error.alive_replicas or 'none'} can"
-        case ReadTimeout() | WriteTimeout():
-            return f"{error.required_responses} nodes must answer, and {error.received_responses or 'none'} did in time"
-        case OperationTimedOut():
-            return "no answer in time"
+            known = "it refuses this user and password"
         case NoHostAvailable():
-            return "none of its nodes can be reached"
+            known = "none of its nodes can be reached"
+        case Unavailable():
+            known = f"{error.required_replicas} nodes must answer, and {error.alive_replicas or 'none'} can"
+        case ReadTimeout() | WriteTimeout():
+            answered = error.received_responses or "none"
+            known = f"{error.required_responses} nodes must answer, and {answered} did in time"
+        case OperationTimedOut():
+            known = "no answer in time"
         case ReadFailure() if meets_many_deletes(error):
-            return (
+            known = (
                 "more deleted cells are in the way than a node reads over; repair the cluster, which lets go of those "
                 "that are older than three days, or raise tombstone_failure_threshold in its cassandra.yaml"
             )
-    return ""
+    return known
