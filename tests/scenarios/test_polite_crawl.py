@@ -14,8 +14,16 @@ from weft.demo.web.definition.profile import profile_with
 
 
 def has_robots(crawl: Crawl, hosts: int) -> Callable[[], bool]:
-    """What a robots.txt says is only known once its result is stored: kills begin after that."""
-    return lambda: len(crawl.mgmt.table("robots", limit=hosts)) == hosts
+    """What a robots.txt says is only known once its result is stored: kills begin after that.
+
+    While redirects are followed, what is stored holds for no time.
+    """
+
+    def is_read() -> bool:
+        rows = crawl.mgmt.table("robots", limit=hosts)
+        return len(rows) == hosts and all(int(str(row["expires"])) > int(str(row["fetched"])) for row in rows)
+
+    return is_read
 
 
 def killed_crawl(tmp_path: Path, hosts: int, pages: int, kills: int, seed: int, spiders: int = 2) -> None:
