@@ -70,6 +70,21 @@ def test_last_words_count_though_nobody_runs_any_more(progress: CrawlProgress) -
     assert (last_status(progress.home, "index") or {})["pages"] == 120
 
 
+def test_who_stands_by_tells_who_builds_the_index_instead_of_figures(progress: CrawlProgress) -> None:
+    progress.mgmt.add([NewLink("com.a/1", "http://a.com/1", "a.com")])
+    write_status(progress.home, "index", {"stands_by": True, "owner": "index@one:/home"})
+    progress.look()
+    line = in_one_line(progress, Goal())
+    assert line.startswith("index stands by while index@one:/home builds it  links 1 waiting"), line
+    assert not any(f"  {name} " in line for name in ("pages", "found", "left")), line
+    write_status(progress.home, "index", FACTS)
+    progress.look()
+    assert in_one_line(progress, Goal()).startswith("pages 120")
+    write_status(progress.home, "index", {"stands_by": True, "owner": "index@one:/home"})
+    progress.look()
+    assert progress.total("pages") == 120, "what it built stays counted"
+
+
 def idle(progress: CrawlProgress, since: int, looked: int, **facts: object) -> bool:
     """Look after the index process told this; whether the crawl is over."""
     write_status(progress.home, "index", {**FACTS, "idle": {"since": since, "looked": looked}, **facts})

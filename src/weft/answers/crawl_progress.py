@@ -76,7 +76,9 @@ class CrawlProgress:
         self.urlserver = read_status(self.home, "urlserver") or {}
         facts = last_status(self.home, "index")
         if facts is not None and facts != self._before:
-            self.index = self._done[facts["pid"]] = facts
+            self.index = facts
+            if not self.stands_by:
+                self._done[facts["pid"]] = facts
         now = time.monotonic()
         self.resting = self.mgmt.resting_hosts(_NOTICED, _LISTED)
         self._samples.append((now, self.total("pages"), self.total("results")))
@@ -111,6 +113,11 @@ class CrawlProgress:
     def left_behind(self) -> RestingHosts:
         """Hosts that this crawl does not wait for, and how many links wait for them."""
         return self.mgmt.resting_hosts(int(self.patience * 1000))
+
+    @property
+    def stands_by(self) -> bool:
+        """Whether another process builds the index, in a cluster: it has the figures of pages and links found."""
+        return bool(self.index.get("stands_by"))
 
     @property
     def retrying(self) -> int:

@@ -57,19 +57,12 @@ class Fact(NamedTuple):
 
 
 def facts_of(progress: CrawlProgress, goal: Goal) -> list[Fact]:
-    pages, seconds = progress.total("pages"), max(progress.seconds, 0.001)
-    facts = [
-        Fact(
-            "pages",
-            f"{pages:,} in {duration(seconds)}, {progress.rate:.1f}/s now, {pages / seconds:.1f}/s on average",
-        )
-    ]
+    facts = [_standing_by(progress) if progress.stands_by else _pages(progress)]
     counts = progress.counts
     if counts is not None:
-        facts += [
-            Fact("links", counted(by_outcome(counts.links, counts.statuses, counts.errors))),
-            Fact("found", _found(progress, counts)),
-        ]
+        facts.append(Fact("links", counted(by_outcome(counts.links, counts.statuses, counts.errors))))
+        if not progress.stands_by:
+            facts.append(Fact("found", _found(progress, counts)))
         facts += [*_queues(progress), *_waits(progress)]
         facts.append(Fact("chunks", counted(counts.chunks)))
         if failures := failures_of(counts.errors):
@@ -78,12 +71,22 @@ def facts_of(progress: CrawlProgress, goal: Goal) -> list[Fact]:
     if fresh.get("p50") is not None:
         facts.append(Fact("fresh", f"{fresh['p50']:.1f} s from fetch to answer, p99 {fresh['p99']:.1f} s"))
     facts.append(Fact("disk", str(progress.disk), progress.disk.is_low))
-    told = {"left": goal.work_left(progress), "stops": goal.stops_in(progress)}
+    told = {"left": "" if progress.stands_by else goal.work_left(progress), "stops": goal.stops_in(progress)}
     return facts + [Fact(name, text) for name, text in told.items() if text]
 
 
 def in_one_line(progress: CrawlProgress, goal: Goal) -> str:
     return "  ".join(f"{fact.name} {fact.value}" for fact in facts_of(progress, goal))
+
+
+def _pages(progress: CrawlProgress) -> Fact:
+    pages, seconds = progress.total("pages"), max(progress.seconds, 0.001)
+    rates = f"{progress.rate:.1f}/s now, {pages / seconds:.1f}/s on average"
+    return Fact("pages", f"{pages:,} in {duration(seconds)}, {rates}")
+
+
+def _standing_by(progress: CrawlProgress) -> Fact:
+    return Fact("index", f"stands by while {progress.index.get('owner') or 'another one'} builds it")
 
 
 def _found(progress: CrawlProgress, counts: Counts) -> str:
