@@ -30,7 +30,8 @@ class ClusterAddress:
 
     def __str__(self) -> str:
         """Without the password."""
-        return f"cassandra://{','.join(self.hosts)}:{self.port}/{self.keyspace}"
+        hosts = ",".join(f"[{host}]" if ":" in host else host for host in self.hosts)
+        return f"cassandra://{hosts}:{self.port}/{self.keyspace}"
 
     def login(self) -> AuthProvider | None:
         from cassandra.auth import PlainTextAuthProvider
@@ -58,7 +59,7 @@ def parse_address(url: str) -> ClusterAddress:
     hosts, port = _hosts(url, where)
     if parts.scheme != "cassandra" or not hosts:
         raise _refused(url, "it names no host")
-    if not keyspace.isidentifier() or len(keyspace) > 48 or keyspace != keyspace.lower():
+    if not (keyspace.isascii() and keyspace.isidentifier()) or len(keyspace) > 48 or keyspace != keyspace.lower():
         raise _refused(url, "the keyspace must be a name of small letters, digits and _, of at most 48 characters")
     options = dict(parse_qsl(parts.query))
     if unknown := options.keys() - _OPTIONS:
