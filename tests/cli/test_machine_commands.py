@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from support.free_ports import free_port
 from support.weft_command import one_sentence, weft
 from weft.clock import SystemClock
 from weft.mgmt.api import Mgmt
@@ -29,7 +30,11 @@ HOUR = 3_600_000
 def run(postgres_url: str, tmp_path: Path) -> Command:
     """A command on machine `here`; `--home` and more may follow."""
     (tmp_path / "weft-data").mkdir(mode=0o700)
-    (tmp_path / "weft-data/weft.toml").write_text(f'[mgmt]\nurl = "{postgres_url}"\nmachine = "here"\n')
+    (tmp_path / "weft-data/weft.toml").write_text(
+        f'[mgmt]\nurl = "{postgres_url}"\nmachine = "here"\n'
+        f'[spider]\nlisten = "127.0.0.1:{free_port()}"\n'
+        f'[urlserver]\nlisten = "127.0.0.1:{free_port()}"\n'
+    )
 
     def command(*arguments: str, **variables: str) -> Run:
         return weft(*arguments, cwd=tmp_path, **variables)
@@ -156,6 +161,13 @@ def test_a_machine_without_the_index_says_where_it_is(run: Command, mgmt: Mgmt) 
 # Who is refused.
 
 
+def test_a_home_is_not_made_for_a_control_plane_that_cannot_be_used(run: Command, tmp_path: Path) -> None:
+    assert "control plane in postgresql://" in run("init").stdout
+    nowhere = 'mgmt.url="postgresql://127.0.0.1:9/weft"'
+    refused(run("init", "--home", "other", "--set", nowhere), "control plane postgresql://127.0.0.1:9/weft", "mgmt.url")
+    assert not (tmp_path / "other").exists()
+
+
 def test_a_role_with_other_url_settings_is_refused_and_told_what_differs(run: Command) -> None:
     assert run("add", "https://a.com/").returncode == 0
     for role in ("urlserver", "spider", "index"):
@@ -235,7 +247,7 @@ def test_a_role_with_another_token_than_the_others_is_refused(run: Command, mgmt
 
 def test_a_spider_that_the_index_cannot_reach_is_refused(run: Command, mgmt: Mgmt) -> None:
     mgmt.register(NodeType.INDEX_BUILDER, "index@one:/home", about=NodeAbout(machine="one"))
-    refused(run("run", "spider"), "spider 127.0.0.1:7070", "spider.listen")
+    refused(run("run", "spider"), "spider 127.0.0.1:", "spider.listen")
 
 
 # Commands that work on the store alone.

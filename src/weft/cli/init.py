@@ -20,12 +20,16 @@ def run(invocation: Invocation, as_json: bool) -> None:
     It never changes a home that exists.
     """
     from weft.config import starter
+    from weft.mgmt.open import is_embedded, open_mgmt_to_read
     from weft.store.open import is_cluster, open_reader
 
     home = invocation.home
-    settings = invocation.load().settings  # refuses bad settings before anything is created
+    # Bad settings are refused before anything is created, and so are servers that cannot be used.
+    settings = invocation.load().settings
     if is_cluster(settings):
-        open_reader(home.store, settings).close()  # and so is a cluster that cannot be used
+        open_reader(home.store, settings).close()
+    if not is_embedded(settings):
+        open_mgmt_to_read(settings, home).close()
     is_new = home.make(starter())
     invocation.prepare_store(may_stand_by=True)
     with open_reader(home.store, settings) as reader:
@@ -35,7 +39,9 @@ def run(invocation: Invocation, as_json: bool) -> None:
         return
     say(f"Created {home.path}" if is_new else f"{home.path} already exists")
     say(f"  {home.settings_file.name:<10} settings, every key explained")
+    if not is_embedded(settings):
+        say(f"  mgmt.url   control plane in {hide_password(settings.mgmt.url)}")
     if is_cluster(settings):
-        say(f"  index      in {hide_password(settings.store.url)} (seq {seq})")
+        say(f"  store.url  index in {hide_password(settings.store.url)} (seq {seq})")
     else:
         say(f"  {home.store.name + '/':<10} index (RocksDB, seq {seq})")

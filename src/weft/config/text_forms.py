@@ -112,7 +112,7 @@ def _succeeds(parse: Callable[..., object], *arguments: object) -> bool:
 
 
 STORE_URL = Matching(
-    '"rocksdb:" or "cassandra://host,host/keyspace"',
+    '"rocksdb:" or "cassandra://host,host/keyspace" with a keyspace of small letters, digits and _',
     lambda text: text == "rocksdb:" or _CASSANDRA_URL.fullmatch(text) is not None,
 )
 MGMT_URL = Matching(
