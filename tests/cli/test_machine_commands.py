@@ -95,7 +95,7 @@ def test_status_tells_what_runs_elsewhere_and_what_is_wrong_there(run: Command, 
     shown = run("status").stdout
     for line in (
         "running  urlserver, spider, index",
-        "pages    7, 2.5/s now",
+        "pages    7 since the index process began, 2.5/s now",
         "fresh    1.2 s from fetch to answer (p99 3.5 s)",
         "warning  index index@one:/home (one) cannot read the records of 10.0.0.2:7070 for 75 s: connection refused",
         "warning  urlserver 10.0.0.3:7069 (three) cannot reach spider 10.0.0.2:7070: no spider answers",

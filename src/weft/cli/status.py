@@ -105,8 +105,8 @@ def _index_lines(found: Status) -> list[str]:
     if found.index.pages is None:
         return []
     until = f"in the last run, which ended {moment(int((found.told or 0) * 1000))}"
-    when = f"{found.rate:.1f}/s now" if "index" in found.running else until
-    lines = [f"pages    {found.index.pages:,}, {when}"]
+    now = f"since the index process began, {found.rate:.1f}/s now"
+    lines = [f"pages    {found.index.pages:,} {now if 'index' in found.running else until}"]
     fresh = found.freshness
     if fresh.p50 is not None and fresh.p99 is not None:
         lines.append(f"fresh    {fresh.p50:.1f} s from fetch to answer (p99 {fresh.p99:.1f} s)")
