@@ -164,8 +164,11 @@ def test_a_machine_without_the_index_says_where_it_is(run: Command, mgmt: Mgmt) 
 def test_a_home_is_not_made_for_a_control_plane_that_cannot_be_used(run: Command, tmp_path: Path) -> None:
     assert "control plane in postgresql://" in run("init").stdout
     nowhere = 'mgmt.url="postgresql://127.0.0.1:9/weft"'
-    refused(run("init", "--home", "other", "--set", nowhere), "control plane postgresql://127.0.0.1:9/weft", "mgmt.url")
-    assert not (tmp_path / "other").exists()
+    (tmp_path / "pages.jsonl").write_text('{"url": "https://a.com/", "links": []}\n')
+    for command in (["init"], ["add", "https://a.com/"], ["crawl", "https://a.com/"], ["import", "pages.jsonl"]):
+        done = run(*command, "--home", "other", "--set", nowhere)
+        refused(done, "control plane postgresql://127.0.0.1:9/weft", "mgmt.url")
+        assert not (tmp_path / "other").exists()
 
 
 def test_a_role_with_other_url_settings_is_refused_and_told_what_differs(run: Command) -> None:

@@ -52,10 +52,9 @@ def add(
     """
     given = _given(urls, file)
     invocation = context.ensure_object(Invocation)
-    from weft.config import starter
     from weft.roles.identity import require_identity
 
-    if invocation.home.make(starter()):
+    if invocation.make_home():
         invocation.prepare_store(may_stand_by=True)
         say(f"Created {invocation.home.path}", err=True)
     with control_plane(invocation) as mgmt:

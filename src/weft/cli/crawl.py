@@ -139,12 +139,11 @@ def _claimed_home(invocation: Invocation, *, may_stand_by: bool = False) -> Iter
 
     The index of a cluster may be another's now if this one `may_stand_by`.
     """
-    from weft.config import starter
     from weft.supervisor.home_claim import claim_home
 
     invocation.load()
     _warn_of_secrets(invocation)
-    if invocation.home.make(starter()):
+    if invocation.make_home():
         say(f"Created {invocation.home.path}", err=True)
     home = invocation.home_to_write()
     if not home.is_private:

@@ -93,7 +93,6 @@ def run(
 
 
 def _load(invocation: Invocation, sources: list[ImportSource], options: ImportOptions) -> ImportReport:
-    from weft.config import starter
     from weft.intake.page_reader import PageReader
     from weft.intake.parser_pool import parser_pool
     from weft.linkindex.pipeline import LinkIndex
@@ -102,7 +101,7 @@ def _load(invocation: Invocation, sources: list[ImportSource], options: ImportOp
 
     return_memory()
     settings = invocation.load().settings
-    if invocation.home.make(starter()):
+    if invocation.make_home():
         say(f"Created {invocation.home.path}", err=True)
     compare_identity(recorded_identity(invocation), settings)
     round_pages = settings.index.round_pages

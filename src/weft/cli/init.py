@@ -19,18 +19,13 @@ def run(invocation: Invocation, as_json: bool) -> None:
 
     It never changes a home that exists.
     """
-    from weft.config import starter
-    from weft.mgmt.open import is_embedded, open_mgmt_to_read
+    from weft.mgmt.open import is_embedded
     from weft.store.open import is_cluster, open_reader
 
-    home = invocation.home
-    # Bad settings are refused before anything is created, and so are servers that cannot be used.
-    settings = invocation.load().settings
-    if is_cluster(settings):
-        open_reader(home.store, settings).close()
-    if not is_embedded(settings):
-        open_mgmt_to_read(settings, home).close()
-    is_new = home.make(starter())
+    home, settings = invocation.home, invocation.load().settings  # bad ones are refused before anything is created
+    is_new = invocation.make_home()
+    if not is_new:
+        invocation.ask_servers()
     invocation.prepare_store(may_stand_by=True)
     with open_reader(home.store, settings) as reader:
         seq = reader.last_seq

@@ -44,6 +44,25 @@ class Invocation:
         home.keep_private()
         return home
 
+    def make_home(self) -> bool:
+        """Make the home if there is none; whether it was made now. None is made for servers that cannot be used."""
+        from weft.config import starter
+
+        if not self.home.exists:
+            self.ask_servers()
+        return self.home.make(starter())
+
+    def ask_servers(self) -> None:
+        """Raises an error that names a server of the settings and what is wrong with it."""
+        from weft.mgmt.open import is_embedded, open_mgmt_to_read
+        from weft.store.open import is_cluster, open_reader
+
+        settings = self.load().settings
+        if is_cluster(settings):
+            open_reader(self.home.store, settings).close()
+        if not is_embedded(settings):
+            open_mgmt_to_read(settings, self.home).close()
+
     def reader(self) -> Reader:
         """The store of an existing home, to read from."""
         from weft.store.open import open_reader
