@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +19,7 @@ from weft.store.cassandra.registered_store import RegisteredStore
 from weft.store.encoding import cell_key, descending
 from weft.store.tables import Table
 
+CLUSTER_PAGE = Path(__file__).parents[2] / "docs/cluster.md"
 DOMAIN = b"d:com.c"
 STEPS = 20
 
@@ -63,3 +67,36 @@ def test_one_with_more_in_a_row_than_the_limit_is_refused_at_once_with_the_setti
     assert session.patience is not None
     with pytest.raises(StoreError, match="tombstone_failure_threshold"):
         list(store.scan(Table.QUERY, DOMAIN, b"rank"))
+
+
+def documented_limit() -> int:
+    """What docs/cluster.md tells everybody to set."""
+    found = re.search(r"^tombstone_failure_threshold: (\d+)$", CLUSTER_PAGE.read_text(), re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
+@pytest.mark.long
+def test_a_page_that_lost_nearly_a_million_references_is_read_with_the_documented_limit(
+    request: pytest.FixtureRequest,
+) -> None:
+    """A delete leaves the same tombstone whether the cell was there or not, so none is put before."""
+    limit, left, at_once = documented_limit(), 3, 50_000
+    limits = {"tombstone_failure_threshold": limit}
+    with (
+        own_cluster(request, Shape(settings=limits)) as cluster,
+        new_registered_store(tuple(cluster.shape.hosts())) as store,
+    ):
+        for first in range(left, limit, at_once):
+            gone = {_reference(number): None for number in range(first, min(first + at_once, limit))}
+            store.write(Batch(dict(gone)), store.last_seq + 1)
+        # The last ones: every tombstone is in the way of them.
+        store.write(Batch({_reference(limit + number): b"" for number in range(left)}), store.last_seq + 1)
+        began = time.monotonic()
+        found = list(store.scan(Table.QUERY, b"p:com.c/", b"inlinks"))
+        print(f"{left} references behind {limit - left:,} deleted ones: {time.monotonic() - began:.1f} s")
+        assert len(found) == left
+
+
+def _reference(number: int) -> bytes:
+    return cell_key(Table.QUERY.byte, b"p:com.c/", b"inlinks", b"com.a/%08d" % number)
