@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,6 +28,27 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spread the scenarios evenly among all other files: they wait for leases and polite delays while others compute.
+
+    Whole files are moved, so that what a file shares is made once.
+    """
+    files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
+    waiting = [file for file in files if file[0].path.parent.name == "scenarios"]
+    computing = [test for file in files if file[0].path.parent.name != "scenarios" for test in file]
+    if not waiting or not computing:
+        return
+    # A scenario's place is how many of the other tests come before it.
+    spread = [(number * len(computing) // len(waiting), file) for number, file in enumerate(waiting)]
+    ordered, done = [], 0
+    for place, file in spread:
+        while done < len(computing) and (done < place or (done and computing[done].path == computing[done - 1].path)):
+            ordered.append(computing[done])
+            done += 1
+        ordered += file
+    items[:] = ordered + computing[done:]
 
 
 @pytest.fixture
