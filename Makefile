@@ -13,7 +13,7 @@ SEED   ?=
 NODES  ?= 1
 KEEP   ?=
 
-.PHONY: help setup demo screenshots test test-long lint format types check bench cassandra cassandra-stop lock clean
+.PHONY: help setup demo screenshots test test-long lint format types check house bench cassandra cassandra-stop lock clean
 
 help:
 	@echo 'make setup      create .venv with weft and its tools'
@@ -24,6 +24,7 @@ help:
 	@echo 'make lint       check style; make types checks types'
 	@echo 'make format     fix style'
 	@echo 'make check      run everything that CI checks'
+	@echo 'make house      count modules, lines and names, and draw who imports whom'
 	@echo 'make bench      run a benchmark; results are in benchmarks/RESULTS.md'
 	@echo 'make cassandra  start a Cassandra (NODES=3: three nodes; KEEP=1: with its last data); make cassandra-stop stops it'
 	@echo 'make lock       update the lock files from pyproject.toml'
@@ -73,6 +74,10 @@ types: setup
 	$(BIN)/mypy
 
 check: test lint types
+
+# How large the source is; the picture is for CONTRIBUTING.
+house: setup
+	@PYTHONPATH=tests $(BIN)/python -m tools.house --draw docs/images/house.svg
 
 bench: setup
 	$(BIN)/weft bench store
