@@ -23,7 +23,7 @@ SMALL = {
     "weft/__init__.py": '"""Only words."""\n',
     "weft/errors.py": "class WeftError(Exception): ...\n",
     "weft/store/__init__.py": "",
-    "weft/store/api.py": "from weft.errors import WeftError\nclass Part: ...\ndef _step(): ...\nx = _step(), WeftError\n",
+    "weft/store/api.py": "from weft.errors import WeftError\nclass Part: ...\ndef _step(): ...\n_ = _step\n",
     "weft/cli/main.py": "import weft.errors\nfrom weft.store import api\n\nclass Part: ...\n",
 }
 
