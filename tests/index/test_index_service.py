@@ -258,6 +258,35 @@ def test_a_pause_outlives_a_restart_and_stopping_builds_nothing_then(tmp_path):
     asyncio.run(story())
 
 
+def test_stopped_before_its_first_step_it_builds_what_waits_in_the_scope_of_the_sites(tmp_path):
+    async def story() -> None:
+        run = Running(tmp_path)
+        run.mgmt.set_sites([Site(name="*", is_excluded=True), Site(name="a.com")])
+        run.world.fetch("https://a.com/", PAGE + '<a href="https://b.com/">another</a>')
+        run.stop.ask("before it begins")
+        await asyncio.wait_for(run.service.run(run.stop), SOON)
+        assert run.chunks("built") == 1
+        assert [run.world.record(f"https://a.com/{name}").phase for name in ("one", "two")] == ["new", "new"]
+        assert run.world.record("https://b.com/").reason == "excluded: site *"
+
+    asyncio.run(story())
+
+
+def test_nothing_is_built_while_the_sites_are_not_known(tmp_path, monkeypatch):
+    monkeypatch.setattr("weft.index.service.FINISH_SECONDS", 0.3)
+
+    async def story() -> None:
+        run = Running(tmp_path)
+        run.world.fetch("https://a.com/", PAGE)
+        run.mgmt.sites = lambda: run.mgmt._fail("sites")  # type: ignore[method-assign]
+        run.mgmt.is_away = True
+        run.stop.ask("before it begins")
+        await asyncio.wait_for(run.service.run(run.stop), SOON)
+        assert (run.builds, run.chunks("crawled"), run.chunks("built")) == (0, 1, 0), "the next start builds it"
+
+    asyncio.run(story())
+
+
 def test_asked_to_drain_it_builds_what_was_crawled_and_leaves(tmp_path):
     async def story() -> None:
         async with running(tmp_path) as run:
