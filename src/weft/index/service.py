@@ -288,7 +288,9 @@ class IndexService:
         # Without room too: what was left out may have to be looked at again.
         room = max(0, self._supply.links - self._outstanding)
         try:
-            step = await until_available("dispatch", lambda: self._thread.do(lambda: self._dispatcher.step(scope, room)))
+            step = await until_available(
+                "dispatch", lambda: self._thread.do(lambda: self._dispatcher.step(scope, room))
+            )
         except MgmtError as error:
             log.error("control plane refused the next segments reason=%s", error)
             return False
