@@ -37,11 +37,17 @@ class TestedMgmt(MemoryMgmt):
     is_away = False
     refused: str = ""
     loses_answer = False
+    cannot_read_sites = False
 
     def heartbeat(self, lease, told=None):
         if lease.address == ADDRESS:
             self.beats += 1
         return super().heartbeat(lease, told)
+
+    def sites(self):
+        if self.cannot_read_sites:
+            raise MgmtUnavailable("the database went away")
+        return super().sites()
 
     def take_crawled(self, builder, most=5):
         self.takes += 1
@@ -278,8 +284,7 @@ def test_nothing_is_built_while_the_sites_are_not_known(tmp_path, monkeypatch):
     async def story() -> None:
         run = Running(tmp_path)
         run.world.fetch("https://a.com/", PAGE)
-        run.mgmt.sites = lambda: run.mgmt._fail("sites")  # type: ignore[method-assign]
-        run.mgmt.is_away = True
+        run.mgmt.cannot_read_sites = True
         run.stop.ask("before it begins")
         await asyncio.wait_for(run.service.run(run.stop), SOON)
         assert (run.builds, run.chunks("crawled"), run.chunks("built")) == (0, 1, 0), "the next start builds it"
