@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from support.built_world import RULES, World
 from support.record_node import RecordNode
@@ -18,7 +19,7 @@ from weft.index.verify_archive import ArchiveVerification, decisive_fetches, ver
 from weft.linkindex import keys
 from weft.linkindex.loaded import RawLink, load_page
 from weft.linkindex.pipeline import LinkIndex
-from weft.linkindex.records import Doc
+from weft.linkindex.records import Doc, Outlink, decode_page, encode_page
 from weft.store.api import Batch
 from weft.store.tables import Table
 
@@ -68,6 +69,24 @@ def test_every_outcome_of_a_fetch_is_found_again_in_the_archive(world: World) ->
     assert (found.differences, found.examples) == (0, [])
     assert (found.records, found.pages, found.left_out) == (7, 4, 0)
     assert compared_by_workers(world) == found
+
+
+def test_links_that_an_older_weft_took_and_that_are_refused_now_are_no_difference(world: World) -> None:
+    world.crawl("https://a.com/", PAGE + "<a href='http://b,c.com/x'>odd</a>")
+    row, column = b"p:com.a", (keys.PAGE, keys.CUR)
+    (cell,) = world.store.get(Table.FLUO, [keys.page_column(b"com.a", keys.CUR)])
+    assert cell is not None
+    page = decode_page(cell.value)
+    odd = Outlink("http://b,c.com/x", "odd")
+
+    def with_links(*more: Outlink) -> bytes:
+        links = [*page.outlinks, *more]
+        return encode_page(structs.replace(page, outlinks=links, outlinkcount=len(links)))
+
+    change(world, Table.FLUO, row, column, with_links(odd))
+    assert compared(world).examples == []
+    change(world, Table.FLUO, row, column, with_links(odd, Outlink("https://d.com/")))
+    assert compared(world).differences == 1
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
+import msgspec
+
 from weft.dispatcher.domain_work import domains
 from weft.dispatcher.link_records import DOMAIN_ROW, LINK, decode_record
 from weft.index.archive_reader import ArchivedFetch, ExpectedPage, ReadAgain
 from weft.linkindex import keys
 from weft.linkindex.derived import Progress, current_pages
 from weft.linkindex.index_state import IndexState
-from weft.linkindex.records import pack_doc, read_doc
+from weft.linkindex.records import decode_page, encode_page, pack_doc, read_doc
 from weft.linkindex.verify import EXAMPLES
+from weft.model.url import has_odd_host
 from weft.store.api import Reader
 from weft.store.tables import Table, readable
 
@@ -105,7 +108,7 @@ def _compare_one(
         (f"fluo p:{name} page:cur", cur, expected.cur),
         (f"docs x:{name} doc", doc, expected.doc),
     ):
-        if held != wanted:
+        if held != wanted and _as_read_now(held) != wanted:
             found.differs(f"{cell} {_difference(held, wanted)}, by the record {place}")
 
 
@@ -120,6 +123,17 @@ def _difference(held: bytes, expected: bytes) -> str:
     )
     begin, end = max(0, same - _AROUND // 2), same + _AROUND
     return f"is …{readable(held[begin:end])}… from byte {begin} on, expected …{readable(expected[begin:end])}…"
+
+
+def _as_read_now(held: bytes) -> bytes:
+    """A page that an older weft read may have links to hosts that are refused now."""
+    try:
+        page = decode_page(held)
+    except msgspec.DecodeError:
+        return held
+    kept = [link for link in page.outlinks if not has_odd_host(link.url)]
+    dropped = len(page.outlinks) - len(kept)
+    return encode_page(msgspec.structs.replace(page, outlinks=kept, outlinkcount=page.outlinkcount - dropped))
 
 
 def _unpacked(stored: bytes) -> bytes:
