@@ -61,6 +61,10 @@ def test_links_of_pages_that_were_built_in_no_scope_are_lost() -> None:
     crawl.say(SITE)
     crawl.settle()
     assert lost(crawl) == [(B, "com.a")]
+    crawl.say(Site(name="a.com", settings=SiteSettings(depth=50)))
+    crawl.settle()
+    assert lost(crawl) == []
+    assert crawl.record(B) is not None, "whatever is said of its site has it found"
 
 
 @pytest.mark.parametrize(

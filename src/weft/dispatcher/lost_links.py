@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discovery import DiscoveredLink, refusal_of
+from weft.dispatcher.link_records import LinkRecord
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.scope import Scope
 from weft.dispatcher.seen_links import SeenLinks
@@ -39,10 +40,11 @@ _REMEMBERED: Final = 64 << 20
 
 
 class CrawledPage(NamedTuple):
-    """A page as the index holds it, whose content came from a fetch."""
+    """What the index holds of a uri that was fetched: a page, or where it redirects to."""
 
     uri: bytes
     cur: bytes
+    location: str = ""
 
 
 class LostLink(NamedTuple):
@@ -74,38 +76,31 @@ class LostLinks:
 
     def of(self, pages: Sequence[CrawledPage]) -> Iterator[LostLink]:
         """The lost links of these pages, each once as far as is remembered."""
-        depths = self._depths(pages)
-        links = (link for page, depth in zip(pages, depths, strict=True) for link in self._wanted(page, depth))
+        records = LinkRound(self.reader, 1).read([(_domain_key(page.uri), page.uri) for page in pages])
+        known = ((page, record) for page, record in zip(pages, records, strict=True) if record is not None)
+        links = (link for page, record in known for link in _links_of(page, record) if self._is_wanted(link))
         while some := list(islice(links, _AT_ONCE)):
             round_ = LinkRound(self.reader, 1)
             records = round_.read([(link.domain, link.uri) for link in some])
             unknown = [link for link, record in zip(some, records, strict=True) if record is None]
             yield from self._lost(round_, unknown)
 
-    def _depths(self, pages: Sequence[CrawledPage]) -> list[int]:
-        places = [(_domain_key(page.uri), page.uri) for page in pages]
-        return [record.depth if record else 0 for record in LinkRound(self.reader, 1).read(places)]
-
-    def _wanted(self, page: CrawledPage, depth: int) -> Iterator[DiscoveredLink]:
-        """Links that a site covers and nothing speaks against, each uri once."""
-        own = _domain_key(page.uri)
-        for link in decode_page(page.cur).outlinks:
-            if "nofollow" in link.rel or has_odd_host(link.url):
-                continue
-            _, uri, domain = identity_of(link.url)
-            found = DiscoveredLink(
-                reversed_domain(domain).encode(), uri.encode(), link.url, depth + 1, page.uri.decode()
-            )
-            if not self.counts_within and found.domain == own:
-                continue
-            if self._seen.see(found.uri) or self.scope.site_at(link.url, domain) is None:
-                continue
-            if self.unsettled.covers(found.domain):
-                self.waiting += 1
-            elif refusal_of(self.scope, found, self.now, self.settings) is None:
-                self.judged += 1
-                self._seen.add([found.uri])
-                yield found
+    def _is_wanted(self, link: DiscoveredLink) -> bool:
+        """Whether a site covers it and nothing speaks against it; each uri once."""
+        if self._seen.see(link.uri):
+            return False
+        if not self.counts_within and link.domain == _domain_key(link.source.encode()):
+            return False
+        if self.scope.site_of(link.page) is None:
+            return False
+        if self.unsettled.covers(link.domain):
+            self.waiting += 1
+            return False
+        if refusal_of(self.scope, link, self.now, self.settings) is not None:
+            return False
+        self.judged += 1
+        self._seen.add([link.uri])
+        return True
 
     def _lost(self, round_: LinkRound, unknown: Sequence[DiscoveredLink]) -> Iterator[LostLink]:
         works = round_.works({link.domain for link in unknown})
@@ -127,10 +122,22 @@ class LostLinks:
         """Whether one of the first sources leads to it: only these are read when references are looked at again."""
         inlinks = self.reader.scan(Table.QUERY, b"p:" + link.uri, INLINKS, limit=SOURCES)
         sources = [cell.qualifier for cell in inlinks]
-        if len(sources) < SOURCES or link.source.encode() in sources:
+        if link.redirects or len(sources) < SOURCES or link.source.encode() in sources:
             return True
         pages = self.reader.get(Table.QUERY, [Column(b"p:" + source, PAGE, CUR) for source in sources])
         return any(_leads_to(link.uri, decode_page(page.value).outlinks) for page in pages if page is not None)
+
+
+def _links_of(page: CrawledPage, record: LinkRecord) -> Iterator[DiscoveredLink]:
+    """As a crawl follows them: a redirect is no step away from a seed, but counts as one in a row."""
+    links = decode_page(page.cur).outlinks if page.cur else []
+    followed = [(link.url, record.depth + 1, 0) for link in links if "nofollow" not in link.rel]
+    moved = [(page.location, record.depth, record.redirects + 1)] if page.location else []
+    for url, depth, redirects in (*followed, *moved):
+        if not has_odd_host(url):
+            _, uri, domain = identity_of(url)
+            key, source = reversed_domain(domain).encode(), page.uri.decode()
+            yield DiscoveredLink(key, uri.encode(), url, depth, source, redirects=redirects)
 
 
 def _leads_to(uri: bytes, links: Sequence[Outlink]) -> bool:

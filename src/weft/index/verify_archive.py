@@ -103,7 +103,7 @@ def decisive_fetches(reader: Reader) -> Iterator[ArchivedFetch]:
 def _compare(
     reader: Reader, block: Sequence[tuple[ArchivedFetch, ExpectedPage]], found: ArchiveVerification
 ) -> list[CrawledPage]:
-    """Returns the pages that the index has of these fetches."""
+    """Returns what the index has of these fetches."""
     crawled: list[CrawledPage] = []
     uris = [fetch.uri for fetch, _ in block]
     versions = IndexState(reader).versions(uris)
@@ -113,8 +113,8 @@ def _compare(
         version = versions.get(fetch.uri)
         if version is not None and version.fetched > fetch.fetched:
             continue  # loaded or deleted from elsewhere since
-        if page is not None:
-            crawled.append(CrawledPage(fetch.uri, page.value))
+        location = read_doc(doc.value).location if doc and not page else ""
+        crawled.append(CrawledPage(fetch.uri, page.value if page else b"", location))
         if expected.unreachable:
             found.unreachable += 1
             found.unreached_pages += page is not None
