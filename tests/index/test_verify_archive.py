@@ -20,6 +20,7 @@ from weft.index.archive_reader import ArchiveReader, archive_reader_pool
 from weft.index.fetch_reader_pool import ReaderSettings
 from weft.index.verify_archive import ArchiveVerification, decisive_fetches, verify_archive
 from weft.linkindex import keys
+from weft.linkindex.cells import Cells
 from weft.linkindex.loaded import RawLink, load_page
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc, Outlink, decode_page, encode_page
@@ -113,7 +114,7 @@ def test_links_that_the_crawl_should_know_are_looked_for(world: World) -> None:
 
     found = judged()
     assert (found.links, found.lost_links, found.waiting_links, found.differences) == (3, 0, 0, 0)
-    gone = {link_key(b"com.a", uri): None for uri in (b"com.a/b", b"com.a/moved")}
+    gone: Cells = {link_key(b"com.a", uri): None for uri in (b"com.a/b", b"com.a/moved")}
     world.store.write(Batch(gone), world.store.last_seq + 1)
     found = judged()
     assert (found.links, found.lost_links, found.differences) == (3, 2, 0)
