@@ -292,6 +292,19 @@ def test_nothing_is_built_while_the_sites_are_not_known(tmp_path, monkeypatch):
     asyncio.run(story())
 
 
+def test_paused_and_stopped_before_it_knows_of_that_it_builds_nothing(tmp_path):
+    async def story() -> None:
+        run = Running(tmp_path)
+        lease = run.mgmt.register(NodeType.INDEX_BUILDER, ADDRESS)
+        run.mgmt.ask(lease.node, NodeState.PAUSED)
+        run.world.fetch("https://a.com/", PAGE)
+        run.stop.ask("before it begins")
+        await asyncio.wait_for(run.service.run(run.stop), SOON)
+        assert (run.builds, run.chunks("crawled")) == (0, 1)
+
+    asyncio.run(story())
+
+
 def test_asked_to_drain_it_builds_what_was_crawled_and_leaves(tmp_path):
     async def story() -> None:
         async with running(tmp_path) as run:

@@ -161,6 +161,9 @@ class IndexService:
             idle = _IDLE if has_worked else min(idle * 1.5, _LONGEST_IDLE)
             if not has_worked:
                 await _wait(self._stopping, idle)
+        while self._keeper.asked is None:
+            # It may be paused.
+            await asyncio.sleep(_IDLE)
         while not self._keeper.is_paused and await self._build(await self._look_at_sites()):
             pass
 
