@@ -248,6 +248,11 @@ class Silent(MemoryMgmt):
     """Answers no heartbeat for as long as the test says."""
 
     is_silent = True
+    asked = 0
+
+    def details(self, doc_ids):
+        self.asked += 1
+        return super().details(doc_ids)
 
     def heartbeat(self, lease, told=None):
         if self.is_silent:
@@ -265,7 +270,7 @@ def test_nothing_is_fetched_before_it_is_known_whether_the_spider_is_paused(tmp_
             url_server.ask(f"t {doc_id} 127.0.0.1 {web.url('/')}")
             while url_server.lines.count("t WORKING") < 3:
                 url_server.lines.append((await url_server.reader.readline()).decode().strip())
-            assert web.requests == []
+            assert (mgmt.asked, web.requests) == (0, [])
             mgmt.is_silent = False
             await url_server.until_done("t")
             assert len(web.requests) == 1
