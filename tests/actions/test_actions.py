@@ -9,7 +9,8 @@ from weft.actions.nodes import ask_nodes
 from weft.actions.seeds import SeedAdder
 from weft.actions.sites import SiteChange, change_site
 from weft.clock import ManualClock
-from weft.config.sections import UrlserverSettings
+from weft.config.sections import DispatcherSettings, UrlserverSettings
+from weft.dispatcher.scope import Scope
 from weft.errors import NotKnown, UsageError
 from weft.mgmt.memory import MemoryMgmt
 from weft.mgmt.values import NodeState, NodeType
@@ -51,6 +52,23 @@ def test_a_refused_url_tells_why_and_leaves_nothing(mgmt: MemoryMgmt) -> None:
     assert refused is not None
     assert "its scheme is ftp" in str(refused)
     assert mgmt.sites() == []
+
+
+@pytest.mark.parametrize("scope", [None, "path", "hosts", "domains", "any"])
+@pytest.mark.parametrize("typed", ["http://*/", "*", "//%2a/x", "https://*:8080/"])
+def test_no_url_names_the_site_that_stands_for_every_host(mgmt: MemoryMgmt, typed: str, scope: str | None) -> None:
+    adder = SeedAdder(mgmt, UrlRules(), scope)
+    assert "'*' in its host" in str(adder.add(typed))
+    adder.finish()
+    assert (mgmt.sites(), mgmt.wishes()) == ([], [])
+
+
+def test_what_was_stored_for_every_host_goes_on_standing_for_it(mgmt: MemoryMgmt) -> None:
+    mgmt.set_sites([Site(name="*", scope="any"), Site(name="a.com", scope="domains")])
+    scope = Scope(mgmt.sites(), DispatcherSettings())
+    sites = [scope.site_of(UrlRules().identify(url)) for url in ("https://b.com/", "https://www.a.com/")]
+    assert [site.name for site in sites if site] == ["*", "a.com"]
+    assert [site.is_anywhere for site in scope.sites] == [True, False]
 
 
 def test_a_site_remembers_a_hundred_seeds_and_no_more(mgmt: MemoryMgmt) -> None:

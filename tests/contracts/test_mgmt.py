@@ -17,6 +17,7 @@ from weft.mgmt.values import (
     BuildQueue,
     Chunk,
     ClaimedLink,
+    DocId,
     Health,
     Lease,
     LinkKind,
@@ -494,6 +495,35 @@ def test_done_without_a_result_is_a_loss_and_the_third_an_error(mgmt: Mgmt, craw
     mgmt.lost(crawler, [(one.doc_id, one.claim)])
     assert mgmt.outcomes([one.doc_id])[one.doc_id].error == "lost"
     assert mgmt.counts().errors == {"lost": 1}
+
+
+def test_who_lost_a_link_for_good_learns_its_replacement(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a")])
+    (one,) = claimed(mgmt, crawler).links
+    assert mgmt.lost(crawler, [(one.doc_id, one.claim)]) == [], "it is pending again"
+    assert mgmt.lost(crawler, [(one.doc_id, one.claim)]) == []
+    mgmt.release(crawler, [claimed(mgmt, crawler).links[0].doc_id])
+    mgmt.lost(crawler, [(one.doc_id, one.claim)])
+    (one,) = claimed(mgmt, crawler).links
+    mgmt.lost(crawler, [(one.doc_id, one.claim)])
+    (one,) = claimed(mgmt, crawler).links
+    mgmt.add([link("b")])
+    outcomes = mgmt.lost(crawler, [(one.doc_id, one.claim)])
+    assert outcomes == list(mgmt.outcomes([one.doc_id]).values())
+    (instead,) = [outcome.replacement for outcome in outcomes if outcome.replacement]
+    assert (outcomes[0].error, instead.web_host) == ("lost", "b")
+    assert mgmt.details([instead.doc_id]), "it is being crawled, in the place of the lost one"
+    assert mgmt.lost(crawler, [(one.doc_id, one.claim)]) == outcomes, "the answer to the first call may be lost"
+    assert mgmt.report([archived(instead)]) == [True]
+    assert mgmt.counts().links == {"pending": 0, "crawling": 0, "crawled": 1, "error": 1}
+
+
+def test_who_loses_a_link_that_failed_meanwhile_learns_its_replacement(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a"), link("b")])
+    (one,) = claimed(mgmt, crawler, 1).links
+    mgmt.report([failed(one, "timeout")])
+    (outcome,) = mgmt.lost(crawler, [(one.doc_id, one.claim), (DocId(99), 1)])
+    assert (outcome.error, outcome.replacement.web_host) == ("timeout", "b")
 
 
 def test_a_loss_of_an_older_claim_or_a_foreign_link_is_none(mgmt: Mgmt, crawler: Lease) -> None:

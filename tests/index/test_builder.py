@@ -12,7 +12,8 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from support.built_world import HTML, RULES, SETTINGS, World
 from weft.dispatcher.scope import Scope
 from weft.index import chunk_markers
-from weft.linkindex.records import Doc, read_doc
+from weft.linkindex import keys
+from weft.linkindex.records import Doc, decode_page, read_doc
 from weft.mgmt.values import NewLink, Result
 from weft.model.original import Original
 from weft.model.refusal import RefusalKind
@@ -51,6 +52,18 @@ def test_a_page_is_loaded_and_its_links_are_found(world: World) -> None:
     found = world.record("https://a.com/b")
     assert found is not None
     assert (found.depth, found.source, found.phase) == (1, "com.a", "new")
+
+
+def test_a_link_of_a_home_of_before_whose_host_is_refused_now_is_built_all_the_same(world: World) -> None:
+    world.mgmt.add([NewLink(f"com.a,b/{name}", f"http://a,b.com/{name}", "a,b.com") for name in ("x", "y")])
+    chunk = world.mgmt.claim(world.crawler, 2)
+    assert chunk is not None
+    page, failing = chunk.links
+    world._answer(page, "<title>X</title><a href=/z>z</a><a href=https://c.com/>c</a>", 200, HTML)
+    world._answer(failing, "", 0, "", error="unknown_host")
+    assert world.build().results == 2
+    (cell,) = world.store.get(Table.QUERY, [keys.page_column(b"com.a,b/x", keys.CUR)])
+    assert [link.url for link in decode_page(cell.value).outlinks] == ["https://c.com/"], "what is new is refused"
 
 
 def test_nofollow_counts_but_is_not_followed(world: World) -> None:

@@ -37,11 +37,17 @@ class TestedMgmt(MemoryMgmt):
     is_away = False
     refused: str = ""
     loses_answer = False
+    cannot_read_sites = False
 
     def heartbeat(self, lease, told=None):
         if lease.address == ADDRESS:
             self.beats += 1
         return super().heartbeat(lease, told)
+
+    def sites(self):
+        if self.cannot_read_sites:
+            raise MgmtUnavailable("the database went away")
+        return super().sites()
 
     def take_crawled(self, builder, most=5):
         self.takes += 1
@@ -253,6 +259,47 @@ def test_a_pause_outlives_a_restart_and_stopping_builds_nothing_then(tmp_path):
         await run.beats(3)
         run.stop.ask("the test is over")
         await asyncio.wait_for(run.work, SOON)
+        assert (run.builds, run.chunks("crawled")) == (0, 1)
+
+    asyncio.run(story())
+
+
+def test_stopped_before_its_first_step_it_builds_what_waits_in_the_scope_of_the_sites(tmp_path):
+    async def story() -> None:
+        run = Running(tmp_path)
+        run.mgmt.set_sites([Site(name="*", is_excluded=True), Site(name="a.com")])
+        run.world.fetch("https://a.com/", PAGE + '<a href="https://b.com/">another</a>')
+        run.stop.ask("before it begins")
+        await asyncio.wait_for(run.service.run(run.stop), SOON)
+        assert run.chunks("built") == 1
+        assert [run.world.record(f"https://a.com/{name}").phase for name in ("one", "two")] == ["new", "new"]
+        assert run.world.record("https://b.com/").reason == "excluded: site *"
+
+    asyncio.run(story())
+
+
+def test_nothing_is_built_while_the_sites_are_not_known(tmp_path, monkeypatch):
+    monkeypatch.setattr("weft.index.service.FINISH_SECONDS", 0.3)
+
+    async def story() -> None:
+        run = Running(tmp_path)
+        run.world.fetch("https://a.com/", PAGE)
+        run.mgmt.cannot_read_sites = True
+        run.stop.ask("before it begins")
+        await asyncio.wait_for(run.service.run(run.stop), SOON)
+        assert (run.builds, run.chunks("crawled"), run.chunks("built")) == (0, 1, 0), "the next start builds it"
+
+    asyncio.run(story())
+
+
+def test_paused_and_stopped_before_it_knows_of_that_it_builds_nothing(tmp_path):
+    async def story() -> None:
+        run = Running(tmp_path)
+        lease = run.mgmt.register(NodeType.INDEX_BUILDER, ADDRESS)
+        run.mgmt.ask(lease.node, NodeState.PAUSED)
+        run.world.fetch("https://a.com/", PAGE)
+        run.stop.ask("before it begins")
+        await asyncio.wait_for(run.service.run(run.stop), SOON)
         assert (run.builds, run.chunks("crawled")) == (0, 1)
 
     asyncio.run(story())

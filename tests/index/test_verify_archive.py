@@ -7,18 +7,23 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from support.built_world import RULES, World
+from support.built_world import RULES, SETTINGS, World
 from support.record_node import RecordNode
 from weft.config import Settings
 from weft.config.sections import IndexSettings, MgmtSettings
+from weft.dispatcher.link_records import link_key
+from weft.dispatcher.lost_links import LostLinks
+from weft.dispatcher.site_changes import unsettled
 from weft.index.archive_reader import ArchiveReader, archive_reader_pool
 from weft.index.fetch_reader_pool import ReaderSettings
 from weft.index.verify_archive import ArchiveVerification, decisive_fetches, verify_archive
 from weft.linkindex import keys
+from weft.linkindex.cells import Cells
 from weft.linkindex.loaded import RawLink, load_page
 from weft.linkindex.pipeline import LinkIndex
-from weft.linkindex.records import Doc
+from weft.linkindex.records import Doc, Outlink, decode_page, encode_page
 from weft.store.api import Batch
 from weft.store.tables import Table
 
@@ -68,6 +73,56 @@ def test_every_outcome_of_a_fetch_is_found_again_in_the_archive(world: World) ->
     assert (found.differences, found.examples) == (0, [])
     assert (found.records, found.pages, found.left_out) == (7, 4, 0)
     assert compared_by_workers(world) == found
+
+
+def test_links_that_an_older_weft_took_and_that_are_refused_now_are_no_difference(world: World) -> None:
+    world.crawl("https://a.com/", PAGE + "<a href='http://b,c.com/x'>odd</a>")
+    row, column = b"p:com.a", (keys.PAGE, keys.CUR)
+    (cell,) = world.store.get(Table.FLUO, [keys.page_column(b"com.a", keys.CUR)])
+    assert cell is not None
+    page = decode_page(cell.value)
+    odd = Outlink("http://b,c.com/x", "odd")
+
+    def with_links(*more: Outlink) -> bytes:
+        links = [*page.outlinks, *more]
+        return encode_page(structs.replace(page, outlinks=links, outlinkcount=len(links)))
+
+    change(world, Table.FLUO, row, column, with_links(odd))
+    assert compared(world).examples == []
+    change(world, Table.FLUO, row, column, with_links(odd, Outlink("https://d.com/")))
+    assert compared(world).differences == 1
+
+
+def test_links_that_the_crawl_should_know_are_looked_for(world: World) -> None:
+    world.crawl("https://a.com/", PAGE)
+    world.crawl("https://a.com/old", status=301, location="/moved")
+    page = load_page(
+        RULES, RULES.identify("https://imported.com/"), world.clock.now(), [RawLink("https://d.com/")], Doc()
+    )
+    LinkIndex(world.store, IndexSettings(), world.clock).apply([page])
+    assert world.dispatcher.step(world.scope, 0).looked_at
+    while world.dispatcher.step(world.scope, 0).looked_at:
+        pass
+
+    def judged() -> ArchiveVerification:
+        archive = ArchiveReader(ReaderSettings.from_settings(Settings(), RULES, world.place / "warc"))
+        waiting = unsettled(world.store, world.scope, SETTINGS)
+        lost = LostLinks(world.store, world.scope, SETTINGS, waiting, world.clock.now(), counts_within=True)
+        return verify_archive(
+            world.store, lambda fetches: ((fetch, archive.read(fetch)) for fetch in fetches), lost=lost
+        )
+
+    found = judged()
+    assert (found.links, found.lost_links, found.waiting_links, found.differences) == (3, 0, 0, 0)
+    gone: Cells = {link_key(b"com.a", uri): None for uri in (b"com.a/b", b"com.a/moved")}
+    world.store.write(Batch(gone), world.store.last_seq + 1)
+    found = judged()
+    assert (found.links, found.lost_links, found.differences) == (3, 2, 0)
+    assert found.examples == [
+        "links l:com.a link:com.a/b is missing: com.a leads to https://a.com/b, which is in scope",
+        "links l:com.a link:com.a/moved is missing: com.a/old leads to https://a.com/moved, which is in scope",
+    ]
+    assert compared(world).links is None, "nobody said what is in scope"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from weft.model.url import (
     UrlRefused,
     UrlRules,
     domain_of,
+    identity_of,
     remembered_origin,
     resolve,
     url_of,
@@ -193,6 +194,12 @@ def test_what_a_person_types_is_refused_when_it_is_no_web_page(typed: str, reaso
             "expected a name or an IP address",
         ),
         (
+            "http://me:secret@%2A.example.com/",
+            UrlFault.HOST,
+            "URL 'http://%2A.example.com/' refused: 'http://*.example.com' has '*' in its host; "
+            "expected letters, digits, -, _ and dots there",
+        ),
+        (
             "http://a/" + "b" * 3_000,
             UrlFault.TOO_LONG,
             f"URL 'http://a/{'b' * 111}'… (3009 characters) refused: it has 3010 characters with https; "
@@ -221,6 +228,28 @@ def test_what_the_url_standard_rejects_is_unparsable(text: str) -> None:
     with pytest.raises(UrlRefused) as caught:
         RULES.identify(text)
     assert caught.value.reason is UrlFault.UNPARSABLE
+
+
+@pytest.mark.parametrize("odd", [*"!\"$&'()*+,;=`{}~", "\uff0a", "%2a", "%7E"])
+def test_a_host_has_only_characters_that_hosts_have(odd: str) -> None:
+    for host in (odd, f"a{odd}b.com", f"www.{odd}:8080"):
+        for read in (RULES.identify, RULES.identify_typed, lambda text: RULES.join("https://a.com/", text)):
+            with pytest.raises(UrlRefused) as caught:
+                read(f"http://{host}/")
+            assert caught.value.reason is UrlFault.HOST
+
+
+@pytest.mark.parametrize(
+    "host", ["a_b.com", "_dmarc.a.com", "-a-.com", "xn--9ca.com", "1a.com", "[2001:db8::1]:81", "1.2.3.4"]
+)
+def test_hosts_keep_their_underscores_hyphens_and_addresses(host: str) -> None:
+    assert RULES.identify(f"https://{host}/").url == f"https://{host}/"
+
+
+def test_a_url_of_an_odd_host_in_a_home_of_before_can_still_be_read() -> None:
+    page = identity_of("http://a,b.com/x")
+    assert (page.uri, page.domain) == ("com.a,b/x", "a,b.com")
+    assert (url_of(page.uri, "http"), domain_of(page.uri)) == (page.url, page.domain)
 
 
 @pytest.mark.parametrize("text", ["http://.", "http://..:80/", "http://%2e/"])

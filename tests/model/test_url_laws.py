@@ -102,6 +102,7 @@ def test_a_fetched_url_is_ascii_without_fragment_userinfo_and_trailing_dot(url: 
     assert "#" not in page.url
     assert "@" not in host
     assert not host.partition(":")[0].endswith(".")
+    assert re.fullmatch(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]+)?", host)
 
 
 @many

@@ -19,6 +19,10 @@ NO_HOST_WITHOUT_DOTS = {
     "http://../": "nothing is left of the host when its trailing dots are dropped",
     "http://foo.09..": "without its trailing dots the host ends in a number and is no IPv4 address",
 }
+NO_HOST_OF_A_SITE = {
+    "http://!\"$&'()*+,-.;=_`{}~/": "the URL standard lets these stand in a host, and no site is called so",
+    "xn--ls8h=": "the same, in a list of names",
+}
 NAMES_TO_THE_STANDARD = {
     "0000xa": "neither decimal, octal nor hexadecimal: to the URL standard this is a name, not an address",
 }
@@ -59,13 +63,17 @@ def test_http_and_https_urls_are_written_as_the_standard_says() -> None:
     cases = [case for case in url_cases() if case.get("protocol") in ("http:", "https:")]
     assert len(cases) == 247
     wrong = {case["input"] for case in cases if joined(case["base"], case["input"]) != cleaned(case)}
-    assert wrong == set(NO_HOST_WITHOUT_DOTS)
+    assert wrong == {*NO_HOST_WITHOUT_DOTS, next(iter(NO_HOST_OF_A_SITE))}
 
 
 def test_urls_of_other_schemes_are_refused_for_their_scheme() -> None:
     cases = [case for case in url_cases() if case.get("protocol") not in (None, "http:", "https:")]
     assert len(cases) == 377
     assert [case for case in cases if joined(case["base"], case["input"]) is not UrlFault.SCHEME] == []
+
+
+def test_a_host_that_no_site_has_is_refused() -> None:
+    assert joined(None, next(iter(NO_HOST_OF_A_SITE))) is UrlFault.HOST
 
 
 @pytest.mark.parametrize("url", NO_HOST_WITHOUT_DOTS)
@@ -78,6 +86,8 @@ def test_international_names_become_punycode() -> None:
     assert len(cases) > 80
     for case in cases:
         wanted = UrlFault.UNPARSABLE if case["output"] is None else f"https://{case['output']}/x"
+        if case["input"] in NO_HOST_OF_A_SITE:
+            wanted = UrlFault.HOST
         assert joined(None, f"https://{case['input']}/x") == wanted, case
 
 

@@ -17,7 +17,7 @@ PAGE = '<html><title>page</title><a href="/more">more</a></html>'
 
 
 class Web(ThreadingHTTPServer):
-    """`www.` is the site, other names redirect to it; `auth.test` wants a password."""
+    """`www.` is the site, other names redirect to it; `auth.test` wants a password, `star.test` leads to others."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
@@ -43,6 +43,10 @@ class _Answer(BaseHTTPRequestHandler):
             self._send(301, Location=f"http://www.apex.test:{self.server.server_port}{self.path}")
         elif name == "auth.test" and not password:
             self._send(401)
+        elif name == "star.test" and self.path == "/moved":
+            self._send(301, Location="http://*/")
+        elif name == "star.test":
+            self._send(200, f'{PAGE}<a href="http://stranger.test:{self.server.server_port}/">elsewhere</a>')
         else:
             self._send(200, PAGE)
 
@@ -122,6 +126,25 @@ def test_a_certificate_fault_is_named_though_it_hits_robots_txt_and_is_over_when
         ca = f'spider.ca_file="{authority.file}"'
         trusted = weft("crawl", "--home", "home", *sets(ca), cwd=tmp_path)
         assert "Crawl finished: 2 pages" in trusted.stdout, trusted.stdout + trusted.stderr
+
+
+def test_no_url_opens_the_crawl_to_all_sites(tmp_path: Path) -> None:
+    with served() as web:
+        settings = ["--home", "home", *sets(f"urlserver.allow_ports=[{web.server_port}]")]
+        seed = f"http://star.test:{web.server_port}/"
+        weft("crawl", seed, f"{seed}moved", *settings, cwd=tmp_path)
+        for typed in ("http://*/", "http://*.test/"):
+            run = weft("add", typed, *settings, cwd=tmp_path)
+            assert (run.returncode, run.stdout) == (2, "0 URLs added, 0 already known, 1 refused\n"), run.stdout
+            assert "has '*' in its host; expected letters, digits, -, _ and dots there" in one_sentence(run)
+        done = weft("crawl", "--again", "0", *settings, cwd=tmp_path)
+        assert "Crawl finished" in done.stdout, done.stdout + done.stderr
+        (site,) = json.loads(weft("sites", "--json", "--home", "home", cwd=tmp_path).stdout)["items"]
+        assert (site["name"], site["scope"]) == (f"star.test:{web.server_port}", "hosts")
+        assert {request.partition("/")[0] for request in web.requests} == {"star.test"}
+        weft("sites", "*", "--scope", "any", "--home", "home", cwd=tmp_path)
+        weft("crawl", *settings, cwd=tmp_path)
+        assert "stranger.test/" in web.requests, "whoever says so opens it"
 
 
 def test_bad_seeds_get_one_sentence(tmp_path: Path) -> None:

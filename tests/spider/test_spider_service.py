@@ -244,6 +244,40 @@ def test_nothing_is_answered_while_the_control_plane_is_away_and_nothing_is_lost
     asyncio.run(scenario())
 
 
+class Silent(MemoryMgmt):
+    """Answers no heartbeat for as long as the test says."""
+
+    is_silent = True
+    asked = 0
+
+    def details(self, doc_ids):
+        self.asked += 1
+        return super().details(doc_ids)
+
+    def heartbeat(self, lease, told=None):
+        if self.is_silent:
+            raise MgmtUnavailable("control plane: away")
+        return super().heartbeat(lease, told)
+
+
+def test_nothing_is_fetched_before_it_is_known_whether_the_spider_is_paused(tmp_path):
+    async def scenario():
+        mgmt = Silent()
+        settings = fast_settings(spider__working_every=0.02)
+        async with web_server() as web, running_spider(tmp_path, settings, Links(mgmt)) as running:
+            (doc_id,) = running.links.claim(web.url("/"))
+            url_server = await running.connect()
+            url_server.ask(f"t {doc_id} 127.0.0.1 {web.url('/')}")
+            while url_server.lines.count("t WORKING") < 3:
+                url_server.lines.append((await url_server.reader.readline()).decode().strip())
+            assert (mgmt.asked, web.requests) == (0, [])
+            mgmt.is_silent = False
+            await url_server.until_done("t")
+            assert len(web.requests) == 1
+
+    asyncio.run(scenario())
+
+
 class Picky(MemoryMgmt):
     """Cannot take one of the results, nor say why."""
 

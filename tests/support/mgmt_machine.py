@@ -123,7 +123,9 @@ class Machine(RuleBasedStateMachine):
     @rule(n=some, which=st.lists(some, max_size=3))
     def lost(self, n: int, which: list[int]) -> None:
         links = [self.claims[-1 - one % len(self.claims)] for one in which if self.claims]
-        self.all(lambda mgmt: mgmt.lost(self.lease(n), links))
+        outcomes = self.all(lambda mgmt: mgmt.lost(self.lease(n), links))
+        if not isinstance(outcomes, str):
+            self.saw(*[outcome.replacement for outcome in outcomes])
 
     @rule(n=some, which=some, error=st.sampled_from(["robots", "dns"]))
     def refuse(self, n: int, which: int, error: str) -> None:

@@ -11,6 +11,7 @@ from weft.config import TextTable
 from weft.config.sections import UrlserverSettings
 from weft.errors import MgmtError, MgmtUnavailable, TransitionRefused
 from weft.mgmt.memory import MemoryMgmt
+from weft.mgmt.rules.results import MOST_LOSSES
 from weft.mgmt.values import Address, LinkState, NewLink, NodeType, RestingHost, Result, Robots
 from weft.model.site import Site, SiteSettings
 from weft.robots.policy import FIRST_RETRY
@@ -187,13 +188,25 @@ def test_a_refused_link_brings_its_replacement():
     assert story.gateway.outcomes([link.doc_id])[link.doc_id].state is LinkState.ERROR
 
 
+def test_the_replacement_of_a_link_that_was_lost_for_good_is_fetched_too():
+    story = Story()
+    story.add("https://a.com/1", "https://a.com/2")
+    for _ in range(MOST_LOSSES - 1):
+        (link,) = story.gateway.claim(story.lease, 1, ()).links
+        assert story.run(MgmtRequests(lose=[(link.doc_id, link.claim)])).links == []
+    (link,) = story.gateway.claim(story.lease, 1, ()).links
+    replies = story.run(MgmtRequests(lose=[(link.doc_id, link.claim)]))
+    assert [(other.url, other.claim) for other in replies.links] == [("https://a.com/2", 1)]
+    assert story.mgmt.details([replies.links[0].doc_id]), "it is ours, so nobody else fetches it"
+
+
 class BreakingMgmt(MemoryMgmt):
     is_broken = True
 
     def lost(self, crawler, links):
         if self.is_broken:
             raise MgmtUnavailable("the database went away")
-        super().lost(crawler, links)
+        return super().lost(crawler, links)
 
 
 def test_after_an_error_what_was_done_stays_done_and_the_rest_is_done_later():
@@ -225,7 +238,7 @@ class RefusingMgmt(MemoryMgmt):
 
     def lost(self, crawler, links):
         self._check(doc_id for doc_id, _ in links)
-        super().lost(crawler, links)
+        return super().lost(crawler, links)
 
     def release(self, crawler, doc_ids=None, keep=frozenset()):
         self._check(doc_ids or ())

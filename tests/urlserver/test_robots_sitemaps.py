@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from weft.cli.run_urlserver import sitemaps_in_scope
@@ -40,6 +41,11 @@ def test_sitemaps_of_the_same_domain_are_taken_each_once_in_order():
         "Sitemap: https://www.a.com/one.xml#again",
         "Sitemap: http://www.a.com/one.xml",
     ) == ["https://www.a.com/one.xml", "http://other.a.com/two.xml", "https://www.a.com/three.xml"]
+
+
+def test_a_host_of_a_home_of_before_that_is_refused_now_names_none():
+    known = msgspec.structs.replace(robots("Sitemap: /one.xml", "Sitemap: https://b.com/"), origin="http://a,b.com")
+    assert sitemaps_of(known, UrlRules(), 512_000) == []
 
 
 def test_only_so_many_names_are_looked_at():

@@ -92,6 +92,16 @@ def test_a_browser_adds_a_site_and_is_told_what_came_of_it(browser: Browser) -> 
     assert "notice" not in browser.get("/sites").text.partition("<main")[2].partition("<h1")[0], "told once"
 
 
+@pytest.mark.parametrize("url", ["*", "http://*/"])
+def test_no_url_opens_the_crawl_to_all_sites(changed: tuple[RunningApp, str], url: str) -> None:
+    app, token = changed
+    before = sites_of(app.home)
+    refused = app.change("/api/add", {"url": url}, Authorization=f"Bearer {token}")
+    assert refused.status == 400
+    assert "has '*' in its host" in refused.sentence
+    assert sites_of(app.home) == before
+
+
 def test_a_host_on_this_machine_is_crawled_only_where_that_is_meant(
     changed: tuple[RunningApp, str], program: Any
 ) -> None:

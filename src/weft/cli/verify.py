@@ -17,6 +17,7 @@ from weft.cli.tables import amount
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from weft.dispatcher.lost_links import LostLinks
     from weft.index.verify_archive import ArchiveVerification
     from weft.store.api import Reader
 
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 def verify(context: click.Context, with_archive: bool, with_search: bool, as_json: bool) -> None:
     """Recompute every count and ranking from the stored pages with separate code, and compare.
 
-    With --archive, the stored pages are first compared with the WARC records that they came from. With --search, every
-    document of the search index is compared with the one that the stored pages call for. Prints the first differences;
-    the exit code is 1 if there are any, if records lie on a node that cannot be reached, or if the search index is not
-    up to date.
+    With --archive, the stored pages are first compared with the WARC records that they came from, and their links in
+    scope with those that the crawl knows. With --search, every document of the search index is compared with the one
+    that the stored pages call for. Prints the first differences; the exit code is 1 if there are any, if records lie on
+    a node that cannot be reached, or if the search index is not up to date.
     """
     from weft.linkindex.pipeline import counted
     from weft.linkindex.verify import verify as compare
@@ -44,7 +45,8 @@ def verify(context: click.Context, with_archive: bool, with_search: bool, as_jso
         seq = reader.last_seq
         rows = compare_search(invocation, reader, directory) if with_search else {}
     searched = rows.values()
-    differences = found.differences + (archive.differences if archive else 0) + sum(r.differences for r in searched)
+    differences = found.differences + sum(row.differences for row in searched)
+    differences += archive.differences + archive.lost_links if archive else 0
     examples = [*(archive.examples if archive else ()), *found.examples, *(e for row in searched for e in row.examples)]
     if as_json:
         answer: dict[str, object] = {
@@ -77,14 +79,35 @@ def _compared_with_archive(invocation: Invocation, reader: Reader) -> ArchiveVer
     settings = invocation.load().settings
     if not is_embedded(settings):
         settings = with_run_token(settings, invocation.home.path)
-    archive = invocation.home.path / settings.spider.warc_dir
+    archive, lost = invocation.home.path / settings.spider.warc_dir, _lost_links(invocation, reader)
     with archive_reader_pool(settings, rules_of(settings), archive) as read_again:
-        return verify_archive(reader, read_again, lines_now_and_then())
+        return verify_archive(reader, read_again, lines_now_and_then(), lost)
+
+
+def _lost_links(invocation: Invocation, reader: Reader) -> LostLinks | None:
+    """None: nobody can tell what is in scope, because this home has no control plane that can be read."""
+    from weft.clock import SystemClock
+    from weft.dispatcher.lost_links import LostLinks
+    from weft.dispatcher.scope import Scope
+    from weft.dispatcher.site_changes import unsettled
+    from weft.errors import MgmtError
+    from weft.linkindex.pipeline import counted
+
+    settings = invocation.load().settings.dispatcher
+    try:
+        with control_plane(invocation, to_read=True) as mgmt:
+            scope = Scope(mgmt.sites(), settings)
+    except MgmtError as error:
+        say(f"weft: links are not looked for: {error}", err=True)
+        return None
+    waiting, counts_within = unsettled(reader, scope, settings), counted(reader) != "external"
+    return LostLinks(reader, scope, settings, waiting, SystemClock().now(), counts_within)
 
 
 def _told(archive: ArchiveVerification) -> dict[str, object]:
     names = ("records", "pages", "left_out", "unreachable", "nodes", "differences")
-    return {name: getattr(archive, name) for name in names}
+    of_links = ("links", "lost_links", "waiting_links")
+    return {name: getattr(archive, name) for name in (*names, *of_links)}
 
 
 def _spoken(archive: ArchiveVerification) -> Iterator[str]:
@@ -100,6 +123,10 @@ def _spoken(archive: ArchiveVerification) -> Iterator[str]:
     )
     found = f"{amount(archive.differences, 'difference')} in {amount(archive.records, 'WARC record')}"
     yield f"{found}{unreachable}{left_out}"
+    if archive.links is not None:
+        why = "the sites or settings changed since the last crawl"
+        waiting = f"; {amount(archive.waiting_links, 'link')} not looked for: {why}" if archive.waiting_links else ""
+        yield f"{amount(archive.lost_links, 'lost link')} among {amount(archive.links, 'link')} in scope{waiting}"
 
 
 @command("rebuild")

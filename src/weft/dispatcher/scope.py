@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from weft.dispatcher.traps import trap
 from weft.errors import UsageError
 from weft.model.content_type import is_type_wanted, is_wanted, suffix_type
 from weft.model.domain import Domain, reversed_domain
-from weft.model.host import ANYWHERE, domain_of_host, name_of, web_host_of
+from weft.model.host import domain_of_host, name_of, web_host_of
 from weft.model.refusal import Refusal, RefusalKind
 from weft.model.site import NO_SETTINGS, Site, SiteSettings, settings_for
 from weft.model.url import PageUrl
@@ -31,16 +31,16 @@ class Scope:
     """The sites, as one question: may this link be crawled?"""
 
     def __init__(self, sites: Iterable[Site], settings: DispatcherSettings) -> None:
-        self._sites = {site.name: site for site in sites}
+        self.sites: Sequence[Site] = list({site.name: site for site in sites}.values())
         self._settings = settings
+        # The one that stands for every host is not among them: no URL can name it.
+        self._named = {site.name: site for site in self.sites if not site.is_anywhere}
         # A site covers the host that it is named after, unless its scope is wider.
-        wider = [site for site in self._sites.values() if site.scope != "hosts" and site.name != ANYWHERE]
+        wider = [site for site in self._named.values() if site.scope != "hosts"]
         self._domains: dict[str, Site] = {domain_of_host(site.name): site for site in wider}
-        self._anywhere = self._sites.get(ANYWHERE) or next((site for site in wider if site.scope == "any"), None)
-
-    @property
-    def sites(self) -> Iterable[Site]:
-        return self._sites.values()
+        self._anywhere = next((site for site in self.sites if site.is_anywhere), None)
+        if self._anywhere is None:
+            self._anywhere = next((site for site in wider if site.scope == "any"), None)
 
     @property
     def anywhere(self) -> Site | None:
@@ -50,18 +50,18 @@ class Scope:
     @cached_property
     def digest(self) -> int:
         """Changes with whatever decides which links are crawled; never 0."""
-        return scope_digest(self._sites.values(), self._settings)
+        return scope_digest(self.sites, self._settings)
 
     @cached_property
     def _named_domains(self) -> frozenset[str]:
-        return frozenset(domain_of_host(name) for name in self._sites)
+        return frozenset(domain_of_host(name) for name in self._named)
 
     @cached_property
     def priorities(self) -> dict[bytes, int]:
         """By how much the priority of a domain differs from what holds for most, where it does; lower goes first."""
         usual = (self._anywhere.settings.priority or 0) if self._anywhere else 0
         lowest: dict[str, int] = {}
-        for site in self._sites.values():
+        for site in self._named.values():
             domain = domain_of_host(site.name)
             priority = site.settings.priority or 0
             lowest[domain] = min(priority, lowest.get(domain, priority))
@@ -74,7 +74,7 @@ class Scope:
     @cached_property
     def _shared(self) -> dict[str, SiteSettings]:
         """Settings of sites that hold for narrower sites, too."""
-        shared = ((site.name, site.settings) for site in self._sites.values())
+        shared = ((site.name, site.settings) for site in self.sites)
         return {name: settings for name, settings in shared if (settings.recrawl, settings.types) != (None, None)}
 
     def _settings_at(self, url: str) -> SiteSettings:
@@ -100,11 +100,11 @@ class Scope:
     def site_at(self, url: str, domain: str) -> Site | None:
         """The same, for a URL of a domain."""
         host = web_host_of(url)
-        found = self._sites.get(host) or self._sites.get(name_of(host))
+        found = self._named.get(host) or self._named.get(name_of(host))
         return found or self._of_domain(domain) or self._anywhere
 
     def _of_domain(self, domain: str) -> Site | None:
-        named = self._sites.get(domain)
+        named = self._named.get(domain)
         # What is excluded by the name of its domain is excluded with all its hosts.
         return named if named is not None and named.is_excluded else self._domains.get(domain)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.scope import Scope
@@ -49,12 +49,7 @@ class SiteChanges:
         """The hashes and tasks to write, for some of the sites that changed."""
         if scope is self._handled:
             return {}
-        known = self._stored()
-        now = {
-            _SETTINGS: self._settings,
-            **{site.name: site_digest(site) + fetch_digest(site.settings) for site in scope.sites},
-        }
-        for_all = {_SETTINGS, ANYWHERE, *(site.name for site in scope.sites if site.scope == "any")}
+        known, now, for_all = self._stored(), self._now(scope), self.for_all(scope)
         changed = list(islice((name for name in now if known.get(name) != now[name]), SITES_A_STEP))
         cells: Cells = {}
         for name in changed:
@@ -67,10 +62,43 @@ class SiteChanges:
             self._handled = scope
         return cells
 
+    def of_scope(self, scope: Scope) -> set[str]:
+        """The sites, and "" for the settings, by which other links are crawled than the stored hashes say."""
+        known, now = self._stored(), self._now(scope)
+        return {name for name in now if known.get(name, b"")[:DIGEST] != now[name][:DIGEST]}
+
+    def for_all(self, scope: Scope) -> set[str]:
+        """Those whose change concerns every domain."""
+        return {_SETTINGS, ANYWHERE, *(site.name for site in scope.sites if site.scope == "any")}
+
+    def _now(self, scope: Scope) -> dict[str, bytes]:
+        of_sites = {site.name: site_digest(site) + fetch_digest(site.settings) for site in scope.sites}
+        return {_SETTINGS: self._settings, **of_sites}
+
     def _stored(self) -> dict[str, bytes]:
         if self._known is None:
             self._known = {cell.qualifier.decode(): cell.value for cell in _cells_of_all(self._reader, SEEN)}
         return self._known
+
+
+class Unsettled(NamedTuple):
+    """Whose references the dispatcher has yet to look at, because sites or settings changed since it last ran."""
+
+    is_all: bool
+    domains: frozenset[bytes]
+
+    def covers(self, domain: bytes) -> bool:
+        return self.is_all or domain in self.domains
+
+
+def unsettled(reader: Reader, scope: Scope, settings: DispatcherSettings) -> Unsettled:
+    """What was noticed and is not done yet, and what the next look at the sites will notice."""
+    changes = SiteChanges(reader, settings)
+    noticed = {cell.qualifier[1:] for cell in _cells_of_all(reader, ONE_DOMAIN) if cell.qualifier[:1] == REFERENCED}
+    is_all = any(cell.qualifier == REFERENCED for cell in tasks_for_all(reader))
+    changed = changes.of_scope(scope)
+    named = {_domain_of_site(name) for name in changed if name not in (_SETTINGS, ANYWHERE)}
+    return Unsettled(is_all or bool(changed & changes.for_all(scope)), frozenset(noticed | named))
 
 
 def tasks_of_domains(reader: Reader, limit: int) -> list[Cell]:

@@ -15,7 +15,7 @@ from weft.store.api import Column, Reader
 from weft.store.encoding import split_descending
 from weft.store.tables import Table
 
-_SOURCES: Final = 8
+SOURCES: Final = 8
 """Pages that refer to a uri and are read; one that says nofollow does not lead to it."""
 _GROUP: Final = 200
 _PAGE_COST: Final = 10
@@ -60,7 +60,7 @@ class UnknownReferences:
 
     def _way_to(self, uri: bytes) -> DiscoveredLink | None:
         """By the nearest of the first pages that refer to it, as far as they may be followed."""
-        inlinks = self._reader.scan(Table.QUERY, b"p:" + uri, INLINKS, limit=_SOURCES)
+        inlinks = self._reader.scan(Table.QUERY, b"p:" + uri, INLINKS, limit=SOURCES)
         sources = [cell.qualifier for cell in inlinks]
         places = [(reversed_domain(domain_of(Uri(source.decode()))).encode(), source) for source in sources]
         # A page that was imported was never crawled: it counts as one that was added.

@@ -16,7 +16,7 @@ from weft.index.read_fetch import ReadFetch, failed, fetched_as
 from weft.mgmt.values import BuildLink, Result, WarcPosition
 from weft.model.fetch_error import FetchError, error_of_status
 from weft.model.original import Original
-from weft.model.url import PageUrl
+from weft.model.url import PageUrl, identity_of
 from weft.reading.http_reader import HttpReader, PageResponse, Reading
 from weft.reading.outcomes import PageOutcome
 from weft.reading.response_body import Body, own_body
@@ -43,7 +43,7 @@ class FetchReader:
     def read(self, link: BuildLink, members: Sequence[Packed] = ()) -> ReadFetch:
         """`members`: its record and the one that this repeats, if they do not lie in the archive here."""
         result = link.result
-        page = self._reader.rules.identify(link.url)
+        page = identity_of(link.url)
         if result.error or not result.position:
             return failed(result, result.error or FetchError.LOST)
         opened = _Opened(self._archive, result.position, members)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from weft.clock import Clock
 from weft.config.sections import DispatcherSettings
-from weft.dispatcher.dispatcher import Dispatcher, DispatchStep
+from weft.dispatcher.dispatcher import Dispatcher
 from weft.dispatcher.scope import Scope
 from weft.errors import LeaseLost, MgmtError
 from weft.index.build_tally import BuildTally
@@ -87,7 +87,8 @@ class IndexService:
 
         "" means all of them: a new process does not know who was away.
         """
-        self._scope = Scope([], self._settings)
+        self._scope: Scope | None = None
+        """None: the sites were never read. Nothing is built without them: links out of scope leave no trace."""
         self._sites_at = 0
         self._outstanding = 0
         self._retrying = 0
@@ -160,7 +161,10 @@ class IndexService:
             idle = _IDLE if has_worked else min(idle * 1.5, _LONGEST_IDLE)
             if not has_worked:
                 await _wait(self._stopping, idle)
-        while not self._keeper.is_paused and await self._build():
+        while self._keeper.asked is None:
+            # It may be paused.
+            await asyncio.sleep(_IDLE)
+        while not self._keeper.is_paused and await self._build(await self._look_at_sites()):
             pass
 
     async def _is_on(self) -> bool:
@@ -174,10 +178,10 @@ class IndexService:
     async def step(self) -> bool:
         """Build what is crawled, then give out what is wanted; whether there was anything to do."""
         began = self._clock.now()
-        await self._look_at_sites()
+        scope = await self._look_at_sites()
         await self._look_at_store()
-        built = await self._build()
-        given = await self._dispatch()
+        built = await self._build(scope)
+        given = await self._dispatch(scope)
         if built or given:
             self._idleness.worked()
             return True
@@ -187,7 +191,7 @@ class IndexService:
         self._has_news.set()
         return False
 
-    async def _build(self) -> bool:
+    async def _build(self, scope: Scope) -> bool:
         """Whether there is anything to build, or was until now."""
         lease = self._keeper.lease
         try:
@@ -195,7 +199,7 @@ class IndexService:
             await self._open(lease)
             was_busy = self._builder.is_busy
             if was_busy:
-                await self._load()
+                await self._load(scope)
                 await self._report(lease)
                 await self._give_back(lease)
         except LeaseLost:
@@ -244,9 +248,9 @@ class IndexService:
                 raise LeaseLost(self._keeper.address, self._keeper.lease.epoch)
             await self._keeper.release()
 
-    async def _load(self) -> None:
+    async def _load(self, scope: Scope) -> None:
         began = self._clock.now()
-        built = await self._thread.do(lambda: self._builder.build(self._scope))
+        built = await self._thread.do(lambda: self._builder.build(scope))
         if not built.results:
             return
         took = self._clock.now() - began
@@ -283,11 +287,13 @@ class IndexService:
             await self._control.call_or_log("records_back", partial(self._control.mgmt.records_back, lease, node))
             del self._reachable[node]
 
-    async def _dispatch(self) -> bool:
+    async def _dispatch(self, scope: Scope) -> bool:
         # Without room too: what was left out may have to be looked at again.
         room = max(0, self._supply.links - self._outstanding)
         try:
-            step = await until_available("dispatch", lambda: self._thread.do(lambda: self._step(room)))
+            step = await until_available(
+                "dispatch", lambda: self._thread.do(lambda: self._dispatcher.step(scope, room))
+            )
         except MgmtError as error:
             log.error("control plane refused the next segments reason=%s", error)
             return False
@@ -297,16 +303,15 @@ class IndexService:
             self._sites_at = 0
         return bool(step.given or step.hidden or step.looked_at)
 
-    def _step(self, room: int) -> DispatchStep:
-        return self._dispatcher.step(self._scope, room)
-
-    async def _look_at_sites(self) -> None:
+    async def _look_at_sites(self) -> Scope:
+        """The scope by the sites as they were lately."""
         began = self._clock.now()
-        if began >= self._sites_at:
+        if self._scope is None or began >= self._sites_at:
             sites = await self._control.call("sites", self._control.mgmt.sites)
             self._scope = await self._thread.do(lambda: Scope(sites, self._settings))
             took = self._clock.now() - began
             self._sites_at = began + max(_LOOK_AT_SITES_EVERY, took * _SITES_SHARE)
+        return self._scope
 
     async def _look_at_store(self) -> None:
         if self._clock.now() >= self._store_at:

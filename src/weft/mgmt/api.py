@@ -99,8 +99,11 @@ class UrlServerCalls(NodeCalls, AddLinks, ReadSites, ReadRobots, ReadWishes, Pro
 
     def outcomes(self, doc_ids: Sequence[DocId]) -> dict[DocId, Outcome]: ...
 
-    def lost(self, crawler: Lease, links: Sequence[tuple[DocId, int]]) -> None:
-        """DONE without a stored result: pending again, after three losses error (class lost). (doc_id, claim)"""
+    def lost(self, crawler: Lease, links: Sequence[tuple[DocId, int]]) -> list[Outcome]:
+        """DONE without a stored result: pending again, after three losses error (class lost). (doc_id, claim)
+
+        Returns the outcomes of those that are errors now, with their replacements, which are the crawler's.
+        """
 
     def refuse(self, crawler: Lease, results: Sequence[Result]) -> list[Outcome]:
         """Errors found by the URL server itself (robots, private address, no such host), with their replacements."""

@@ -12,7 +12,8 @@ from zlib import crc32
 from weft.model.domain import Domain, registrable_domain
 
 ANYWHERE: Final = "*"
-"""The name of the site that covers every domain."""
+"""What the site that covers every domain is called and stored as. `Site.is_anywhere` asks for it; it is no host, and no
+URL has a host that is spelt so."""
 ADDRESS_SLOTS: Final = 256
 """All addresses are divided into so many slots; each belongs to one URL server at a time."""
 NO_SLOT: Final = -1

@@ -118,7 +118,7 @@ class _Page:
             if ":" in path:
                 return None
             path = self._climb(path) if path[0] == "." else self._folder + path
-        if origin is None or "/." in path or "%2e" in path or "%2E" in path:
+        if origin is None or origin.odd or "/." in path or "%2e" in path or "%2E" in path:
             return None
         return origin, path + self._rules.clean_query(mark + query) if mark else path
 

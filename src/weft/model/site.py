@@ -251,6 +251,11 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     led_from: str = ""
     """The seed whose redirects led to this host, which nobody named."""
 
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether it stands for every host; all others are named after one, or after a domain."""
+        return self.name == ANYWHERE
+
 
 def checked(name: str, value: object) -> Any:
     """A value as SiteSettings holds it; raises UsageError for an unknown name or a value that it cannot have."""

@@ -23,6 +23,8 @@ LONGEST_INPUT: Final = 65_536
 """Characters of a link and its base together, counted before parsing: no honest link comes near."""
 
 _AUTHORITY: Final = re.compile(r"(https?://)(?:[^@]*@)?(\[[^]]*\]|[^:]*)(:[0-9]+)?/")
+_NO_PART_OF_A_HOST: Final = re.compile(r"[^a-z0-9._:\[\]-]")
+"""The URL standard lets ! " $ & ' ( ) * + , ; = ` { } ~ stand in a host, too, which are in no name that a site has."""
 _URI: Final = re.compile(r"(\[[^]]*\]|[^:/?#]+)(:[0-9]+)?(/.*)?", re.DOTALL)
 _SCHEME: Final = re.compile(r"[\0- ]*([A-Za-z][A-Za-z0-9+.-]*):")
 _TWO_SLASHES: Final = re.compile(r"//[^/\\]")
@@ -61,6 +63,8 @@ class Origin:
     uri: str
     domain: Domain
     is_http: bool
+    odd: str = ""
+    """A character of the host by which it is nobody's: such a URL is refused. One in a home of before still reads."""
 
 
 class PageUrl(NamedTuple):
@@ -97,6 +101,12 @@ def identity_of(url: str) -> PageUrl:
     if origin is None:
         raise UrlRefused(url, UrlFault.HOST, "it has no host; expected a URL that was normalised before")
     return PageUrl(url, make_uri(origin, url[slash:]), origin.domain)
+
+
+def has_odd_host(url: str) -> bool:
+    """Whether a URL that UrlRules gave out before would be refused now, because no site has such a host."""
+    origin = origin_of(url[: url.index("/", len("https://"))])
+    return origin is not None and bool(origin.odd)
 
 
 def without_userinfo(url: str) -> str:
@@ -161,6 +171,9 @@ class UrlRules:
         origin = origin_of(authority)
         if origin is None:
             why = f"{_shown(authority)} has no host once trailing dots are dropped; expected a name or an IP address"
+            raise UrlRefused(text, UrlFault.HOST, why)
+        if origin.odd:
+            why = f"{_shown(authority)} has {origin.odd!r} in its host; expected letters, digits, -, _ and dots there"
             raise UrlRefused(text, UrlFault.HOST, why)
         target = self._clean_target(origin, href[len(authority) :].partition("#")[0])
         return origin, self._short_enough(text, origin, target)
@@ -252,7 +265,9 @@ def _find_origin(authority: str) -> Origin | None:
 
 def _make_origin(scheme: str, host: str, port: str) -> Origin:
     uri = reversed_host(host) + ("" if port in (":80", ":443") else port)
-    return Origin(scheme + host + port, uri, registrable_domain(host), is_http=scheme == "http://")
+    odd = _NO_PART_OF_A_HOST.search(host)
+    domain, is_http = registrable_domain(host), scheme == "http://"
+    return Origin(scheme + host + port, uri, domain, is_http, odd[0] if odd else "")
 
 
 remembered_origin: Final = lru_cache(maxsize=8_192)(_find_origin)

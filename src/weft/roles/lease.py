@@ -56,7 +56,9 @@ class LeaseKeeper:
         self.valid_until = 0
         """By our own monotonic clock, on the safe side: after this, others may hold what was ours. 0: no heartbeat of
         this lease has been answered yet."""
-        self.asked = NodeState.ONLINE
+        self.asked: NodeState | None = None
+        """What the node is asked to be. None: not known before the first heartbeat is answered, and a pause outlives a
+        restart."""
         self.drain_requested = asyncio.Event()
 
     @property
@@ -101,7 +103,7 @@ class LeaseKeeper:
         while True:
             lease = self.lease
             try:
-                if await self._has_beaten(lease):
+                if await self._has_beaten(lease) and self.asked is not None:
                     yield self.asked
             except LeaseLost:
                 if not registers_again:
@@ -159,12 +161,13 @@ class LeaseKeeper:
         return True
 
     async def _obey(self, lease: Lease, asked: NodeState) -> None:
+        if asked is NodeState.PAUSED and not self._may_pause:
+            asked = NodeState.ONLINE
+        self.asked = self.asked or asked
         if self._told in (NodeState.DRAINING, NodeState.OFFLINE):
             return
         if asked is NodeState.DRAINING:
             self.drain_requested.set()
-            return
-        if asked is NodeState.PAUSED and not self._may_pause:
             return
         self.asked = asked
         if asked is not self._told:

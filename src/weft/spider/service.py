@@ -165,7 +165,8 @@ class Spider:
             return None
 
     def _room(self) -> int:
-        if not self._gate.is_open or self._recorder.held_bytes > HELD_BYTES:
+        may_begin = self._gate.is_open and self.resources.keeper.asked is not None
+        if not may_begin or self._recorder.held_bytes > HELD_BYTES:
             return 0
         return self._options.concurrent - len(self._fetcher)
 

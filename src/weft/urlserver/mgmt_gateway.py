@@ -148,11 +148,18 @@ class MgmtGateway:
             self._mgmt.save_rates(requests.rates)
             requests.rates = {}
         replies.refused += _hand_over("refuse", requests.refuse, lambda some: self._refuse(lease, some, replies))
-        replies.refused += _hand_over("lost", requests.lose, lambda some: self._mgmt.lost(lease, some))
+        replies.refused += _hand_over("lost", requests.lose, lambda some: self._lost(lease, some, replies))
         replies.refused += _hand_over("release", requests.release, lambda some: self._mgmt.release(lease, some))
 
     def _refuse(self, lease: Lease, results: list[Result], replies: MgmtReplies) -> None:
-        replies.links += filter(None, (outcome.replacement for outcome in self._mgmt.refuse(lease, results)))
+        self._take_replacements(self._mgmt.refuse(lease, results), replies)
+
+    def _lost(self, lease: Lease, links: list[tuple[DocId, int]], replies: MgmtReplies) -> None:
+        self._take_replacements(self._mgmt.lost(lease, links), replies)
+
+    def _take_replacements(self, outcomes: Iterable[Outcome], replies: MgmtReplies) -> None:
+        """They are ours already: whoever drops one leaves it crawling until the lease ends."""
+        replies.links += filter(None, (outcome.replacement for outcome in outcomes))
         self._claimed = self._monotonic.now()
 
     def _settle_robots(self, requests: MgmtRequests, replies: MgmtReplies) -> None:

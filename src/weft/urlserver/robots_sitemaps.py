@@ -11,7 +11,7 @@ from weft.mgmt.api import UrlServerCalls
 from weft.mgmt.values import NewLink, Robots
 from weft.model.host import web_host_of
 from weft.model.site import Site
-from weft.model.url import PageUrl, UrlRefused, UrlRules
+from weft.model.url import PageUrl, UrlRefused, UrlRules, identity_of
 from weft.robots.file import parse
 from weft.urlserver.site_cache import SiteCache
 
@@ -29,7 +29,7 @@ def sitemaps_of(robots: Robots, rules: UrlRules, limit: int) -> list[PageUrl]:
     """What a robots.txt names of its own registrable domain; nobody can send us to other people's sites."""
     if not 200 <= robots.status < 300 or not _MAYBE.search(robots.body):
         return []
-    home = rules.identify(f"{robots.origin}/")
+    home = identity_of(f"{robots.origin}/")
     found: dict[str, PageUrl] = {}
     for text in parse(robots.body, limit).sitemaps[:MOST_NAMED]:
         page = _named(rules, home, text)

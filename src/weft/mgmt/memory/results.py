@@ -9,7 +9,16 @@ from weft.errors import MgmtError
 from weft.mgmt.memory.claims import MemoryClaims
 from weft.mgmt.memory.links import MemoryLinks
 from weft.mgmt.memory.state import MemoryLink, values_for
-from weft.mgmt.rules.results import MOST_LOSSES, as_kept, by_our_clock, is_same, robots_expiry, wait_until, why_wait
+from weft.mgmt.rules.results import (
+    MOST_LOSSES,
+    as_kept,
+    by_our_clock,
+    errors_of,
+    is_same,
+    robots_expiry,
+    wait_until,
+    why_wait,
+)
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.values import DocId, Lease, LinkState, NodeId, Outcome, Result, Robots
 from weft.model.fetch_error import FetchError
@@ -73,7 +82,7 @@ class MemoryResults(MemoryClaims, MemoryLinks):
     def outcomes(self, doc_ids: Sequence[DocId]) -> dict[DocId, Outcome]:
         return {doc_id: _outcome(self._state.links[doc_id]) for doc_id in doc_ids if doc_id in self._state.links}
 
-    def lost(self, crawler: Lease, links: Sequence[tuple[DocId, int]]) -> None:
+    def lost(self, crawler: Lease, links: Sequence[tuple[DocId, int]]) -> list[Outcome]:
         self._alive(crawler)
         held = {
             doc_id: link
@@ -88,6 +97,7 @@ class MemoryResults(MemoryClaims, MemoryLinks):
             if link not in over:
                 link.losses += 1
                 self._give_back(link, Cause.LOSS)
+        return errors_of(links, self.outcomes([doc_id for doc_id, _ in links]))
 
     def refuse(self, crawler: Lease, results: Sequence[Result]) -> list[Outcome]:
         self._alive(crawler)

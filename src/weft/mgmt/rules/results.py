@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from weft.clock import Clock
-from weft.mgmt.values import Result
+from weft.mgmt.values import DocId, Outcome, Result
 from weft.model.fetch_error import FetchError
 from weft.model.wait_reason import REASON_MOST, wait_reason
 
@@ -108,6 +108,15 @@ def is_same(kept: Result | None, result: Result) -> bool:
         return kept is not None
     times = {"started": kept.started, "ended": kept.ended}
     return kept.position is not None and msgspec.structs.replace(result, **times) == kept
+
+
+def errors_of(links: Sequence[tuple[DocId, int]], found: Mapping[DocId, Outcome]) -> list[Outcome]:
+    """Of these (doc_id, claim) the outcomes that are errors of this very claim, whoever made them errors and when.
+
+    The first answer to a caller may be lost, and a spider may report while its link is being given up.
+    """
+    known = ((found[doc_id], claim) for doc_id, claim in dict.fromkeys(links) if doc_id in found)
+    return [outcome for outcome, claim in known if outcome.claim == claim and outcome.error]
 
 
 def _is_plain(result: Result) -> bool:

@@ -7,7 +7,16 @@ from typing import Final
 
 from weft.clock import Clock
 from weft.errors import MgmtError
-from weft.mgmt.rules.results import MOST_LOSSES, as_kept, by_our_clock, is_same, robots_expiry, wait_until, why_wait
+from weft.mgmt.rules.results import (
+    MOST_LOSSES,
+    as_kept,
+    by_our_clock,
+    errors_of,
+    is_same,
+    robots_expiry,
+    wait_until,
+    why_wait,
+)
 from weft.mgmt.rules.transitions import Cause, link_after
 from weft.mgmt.sql.claims import FailedLink, replace
 from weft.mgmt.sql.counters import CounterChanges, lock_chunks
@@ -126,7 +135,9 @@ def _keep_robots(tx: Transaction, ended: Iterable[tuple[KnownLink, Result, bytes
     save_robots(tx, found)
 
 
-def lost(tx: Transaction, counters: CounterChanges, crawler: Lease, links: Sequence[tuple[DocId, int]]) -> None:
+def lost(
+    tx: Transaction, counters: CounterChanges, crawler: Lease, links: Sequence[tuple[DocId, int]]
+) -> list[Outcome]:
     alive(tx, crawler)
     known = lock_links(tx, [doc_id for doc_id, _ in links])
     ours = {
@@ -138,6 +149,7 @@ def lost(tx: Transaction, counters: CounterChanges, crawler: Lease, links: Seque
     lock_chunks(tx, [link.chunk_id for link in ours.values() if link.chunk_id is not None])
     finish(tx, counters, [(link, Result(doc_id=link.doc_id, claim=link.claim, error=FetchError.LOST)) for link in over])
     give_back(tx, counters, [link for link in ours.values() if link not in over], Cause.LOSS)
+    return errors_of(links, outcomes(tx, list(known)))
 
 
 def refuse(tx: Transaction, counters: CounterChanges, crawler: Lease, results: Sequence[Result]) -> list[Outcome]:
