@@ -44,11 +44,13 @@ class ClusterAddress:
             return None
         try:
             # A node must have a certificate of this CA that names the address it is dialled by.
-            return ssl.create_default_context(cafile=self.tls)
+            context = ssl.create_default_context(cafile=self.tls)
         except (OSError, ssl.SSLError) as error:
             raise UsageError(
                 f"store.url: tls: {self.tls} cannot be read ({error.strerror}); expected a CA's certificate in PEM form"
             ) from error
+        context.hostname_checks_common_name = False
+        return context
 
 
 def parse_address(url: str) -> ClusterAddress:
