@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from weft import failpoints
 from weft.clock import Clock
+from weft.config.text import HIDDEN
 from weft.errors import MgmtError, MgmtUnavailable
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.dialect import POSTGRESQL, as_json
@@ -123,11 +124,19 @@ class PostgresDatabase:
             facts = conninfo_to_dict(self._url)
         except psycopg.Error:
             return "postgresql://…"
-        return f"postgresql://{facts.get('host', '')}:{facts.get('port', 5432)}/{facts.get('dbname', '')}"
+        port = str(facts.get("port", 5432))
+        # What is no port was written by somebody who forgot the host, and is a password.
+        shown = port if port.replace(",", "").isdecimal() else HIDDEN
+        return f"postgresql://{facts.get('host', '')}:{shown}/{facts.get('dbname', '')}"
 
     def _connect(self) -> psycopg.Connection[Row]:
         try:
             options = f"{_SETTINGS} {conninfo_to_dict(self._url).get('options', '')}"
+        except psycopg.Error as error:
+            # It quotes what it cannot read, which may be half a password.
+            reason = _sentence(error).partition('"')[0].rstrip(" :")
+            raise MgmtUnavailable(f"control plane {self.where}: mgmt.url cannot be read: {reason}") from None
+        try:
             return psycopg.connect(
                 self._url, autocommit=True, connect_timeout=10, application_name="weft", options=options
             )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from weft.config.text import hide_password
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -88,5 +89,4 @@ def _hosts(url: str, where: str) -> tuple[tuple[str, ...], int]:
 
 
 def _refused(url: str, problem: str) -> UsageError:
-    shown = url.partition("@")[2] or url.partition("://")[2]
-    return UsageError(f"store.url: {problem} in {shown[:200]!r}; expected {_FORM}")
+    return UsageError(f"store.url: {problem} in {hide_password(url)[:200]!r}; expected {_FORM}")
