@@ -108,6 +108,10 @@ class MgmtForeign(MgmtError):  # noqa: N818
     """The database is not a weft control plane, or belongs to a newer version."""
 
 
+class MgmtOutdated(MgmtError):  # noqa: N818
+    """An older weft made the control plane, and whoever asks must not change it."""
+
+
 class MgmtMissing(MgmtError):  # noqa: N818
     """The control plane of a home that was crawled is gone, or there is no good copy of it."""
 

@@ -5,13 +5,21 @@ from __future__ import annotations
 import ast
 import asyncio
 import json
+import os
+import pty
+import subprocess
 import sys
+import tty
+from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from support.webservers import WebServer, ok, web_server
 from support.weft_command import weft
+from weft.cli.output import TerminalBytes
+from weft.model.shown_text import shown_text
 
 HOSTILE = "a\x1b]0;owned\x07b\x1b[2J\x9b31m\u202ec\u2066d\u2028e\nf\tg[red]h\x7f\x00"
 IN_HEADER = b"b\x1b[2J\x9b31m\x7f"
@@ -113,6 +121,56 @@ def test_json_has_the_exact_value_and_nothing_that_a_terminal_obeys(home: Path, 
         assert "\u202e" in json.loads(run.stdout)["title"]
 
 
+EXPORTS = [(subject, form) for subject in ("links", "pages", "domains") for form in ("csv", "jsonl", "safe-csv")]
+
+
+def exporting(subject: str, form: str) -> list[str]:
+    chosen = ["--safe-csv"] if form == "safe-csv" else ["--format", form]
+    return [sys.executable, "-m", "weft", "export", subject, "--output", "-", *chosen]
+
+
+@pytest.mark.parametrize(("subject", "form"), EXPORTS)
+def test_an_export_to_a_terminal_is_tame_and_to_a_pipe_or_a_file_exact(
+    home: Path, tmp_path: Path, subject: str, form: str
+) -> None:
+    command = exporting(subject, form)
+    piped = subprocess.run(command, cwd=home, capture_output=True, check=True, timeout=60).stdout
+    with (tmp_path / "file").open("wb") as file:
+        subprocess.run(command, cwd=home, stdout=file, stderr=subprocess.DEVNULL, check=True, timeout=60)
+    assert (tmp_path / "file").read_bytes() == piped
+    seen = on_a_terminal(command, home)
+    assert_tame(seen.replace(b"\r\n", b"\n"))
+    if form == "jsonl":
+        lines = seen.replace(b"\r\n", b"\n").splitlines()
+        assert [json.loads(line) for line in lines] == [json.loads(line) for line in piped.splitlines()]
+    if subject == "links":
+        with pytest.raises(AssertionError):
+            assert_tame(piped)
+
+
+def on_a_terminal(command: list[str], place: Path) -> bytes:
+    """What a terminal is sent as standard output."""
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+    with subprocess.Popen(command, cwd=place, stdout=theirs, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL):
+        os.close(theirs)
+        seen = b""
+        with suppress(OSError):  # the end of a terminal is an error
+            while data := os.read(ours, 65_536):
+                seen += data
+    os.close(ours)
+    return seen
+
+
+def test_a_character_that_is_written_in_two_halves_is_shown_whole() -> None:
+    shown = BytesIO()
+    terminal = TerminalBytes(shown, shown_text)
+    for byte in "Ü\u202e\x1b[2J\r\nx".encode():
+        assert terminal.write(bytes([byte])) == 1
+    terminal.flush()
+    assert shown.getvalue().decode() == "Ü\\u202e\\x1b[2J\nx"
+
+
 def test_a_line_feed_in_a_title_makes_no_row(home: Path) -> None:
     rows = weft("links", "https://c.test/", cwd=home).stdout.splitlines()
     assert len([row for row in rows if "owned" in row]) == 1
@@ -131,3 +189,4 @@ def test_commands_print_through_one_door_only() -> None:
         calls = [node.func for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
         names = {ast.unparse(call) for call in calls}
         assert not names & {"print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write"}, file.name
+        assert "sys.stdout.buffer" not in file.read_text(), file.name

@@ -13,6 +13,7 @@ from weft.errors import LeaseLost
 from weft.mgmt.api import Mgmt
 from weft.mgmt.values import (
     BuildChunk,
+    ChunkId,
     Lease,
     NewLink,
     NodeAbout,
@@ -22,6 +23,7 @@ from weft.mgmt.values import (
     Result,
     WarcPosition,
 )
+from weft.model.original import Original
 
 SHARDS = 16
 SERVER = "10.10.127.102:5000"
@@ -369,3 +371,33 @@ def test_an_index_that_is_built_again_is_indexed_again(mgmt: Mgmt, crawler: Leas
     assert (placed(mgmt), holds(mgmt)) == ([(1, 1, server.address, "pending")], {server.address: 1})
     mgmt.acknowledge(server, 2)
     assert placed(mgmt) == [(1, 1, server.address, "indexed")]
+
+
+def test_only_chunks_that_an_index_lacks_are_built_again(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    build(mgmt, crawler, builder, 10, 20, 30, 40)
+    assert mgmt.offer_built(40) == 0
+    assert mgmt.offer_built(30, [ChunkId(2), ChunkId(9)]) == 2
+    assert mgmt.offer_built(30, [ChunkId(2)]) == 0, "they are offered already"
+    assert [chunk.id for chunk in mgmt.take_crawled(builder)] == [2, 4]
+    assert mgmt.counts().chunks["built"] == 2
+
+
+def test_what_an_index_should_hold_is_listed_by_uri(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    mgmt.add([NewLink("h/9", "https://h/9", "h", 7, '"tag"', "", Original("record", "https://h/9", "today", "digest"))])
+    taken = {}
+    for seq in (5, 6):
+        chunk = mgmt.claim(crawler, 1)
+        assert chunk is not None
+        mgmt.refuse(crawler, [Result(doc_id=one.doc_id, claim=one.claim, error="robots") for one in chunk.links])
+        (taken[seq],) = mgmt.take_crawled(builder)
+        assert mgmt.built(builder, taken[seq].id, taken[seq].attempt, seq)
+        mgmt.add([NewLink("h/1", "https://h/1", "h")])
+    mgmt.add([NewLink("h/2", "https://h/2", "h")])
+    crawl(mgmt, crawler, builder, 3)
+    listed = mgmt.built_links()
+    assert [(one.chunk, one.seq, one.link.uri) for one in listed] == [(taken[6].id, 6, "h/1"), (taken[5].id, 5, "h/9")]
+    assert [one.link for one in listed] == [*taken[6].links, *taken[5].links], "what a builder is given"
+    assert (listed[1].link.priority, listed[1].link.asked) == (7, Original("record", "https://h/9", "today", "digest"))
+    assert [one.link.uri for one in mgmt.built_links("", 1)] == ["h/1"]
+    assert [one.link.uri for one in mgmt.built_links("h/1")] == ["h/9"]
+    assert mgmt.built_links("h/9") == []

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from support.mgmt_audit import audit
-from weft.errors import MgmtError, MgmtForeign
+from weft.errors import MgmtError, MgmtForeign, MgmtOutdated
 from weft.mgmt.postgres import PostgresMgmt
 from weft.mgmt.relations import RELATIONS
 from weft.mgmt.sql import postgres_database, sqlite_database
@@ -68,7 +68,8 @@ INSERT INTO index_server ("row", chunk_id, is_host, number) SELECT "row", chunk_
 
 @dataclass
 class Place:
-    open: Callable[[], SqlMgmt]
+    open: Callable[..., SqlMgmt]
+    """With a BeforeMigration, or without."""
     module: object
     """Which runs the migrations."""
     open_another: Callable[[], SqlMgmt]
@@ -85,11 +86,17 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
     if request.param == "sqlite":
         another = tmp_path / "another.db"
-        yield Place(lambda: keep(SqliteMgmt(tmp_path / "mgmt.db")), sqlite_database, lambda: keep(SqliteMgmt(another)))
+        yield Place(
+            lambda **about: keep(SqliteMgmt(tmp_path / "mgmt.db", **about)),
+            sqlite_database,
+            lambda: keep(SqliteMgmt(another)),
+        )
     else:
         server, url = request.getfixturevalue("postgres_server"), request.getfixturevalue("postgres_url")
         place = server.url(server.make_schema())
-        yield Place(lambda: keep(PostgresMgmt(url)), postgres_database, lambda: keep(PostgresMgmt(place)))
+        yield Place(
+            lambda **about: keep(PostgresMgmt(url, **about)), postgres_database, lambda: keep(PostgresMgmt(place))
+        )
     for mgmt in opened:
         mgmt.close()
 
@@ -176,6 +183,34 @@ def test_a_control_plane_of_0_1_0_is_migrated_and_keeps_every_row(place: Place, 
     assert (second["is_host"], second["state"]) == (lease.address, "pending")
     new.acknowledge(lease, 1)
     assert [row["state"] for row in new.table("index_server")] == ["pending", "indexed"]
+
+
+def test_whoever_only_asks_is_refused_an_older_one_and_changes_nothing(place: Place, old: SqlMgmt) -> None:
+    before = rows(old)
+    with pytest.raises(MgmtOutdated, match=r"an older weft made it \(version 1, this one has \d+\)"):
+        place.open(before_migration=None)
+    assert (versions(old), rows(old)) == ([1], before)
+    old.close()
+    place.open()
+    assert place.open(before_migration=None).sites(), "one that is up to date is read"
+    assert place.open_another().counts(), "an empty one is made"
+
+
+def test_what_is_seen_to_before_a_migration_may_refuse_it(place: Place, old: SqlMgmt) -> None:
+    before, asked = rows(old), list[int]()
+
+    def refuse(version: int) -> None:
+        asked.append(version)
+        if len(asked) == 1:
+            raise MgmtForeign("the store cannot be opened")
+
+    with pytest.raises(MgmtForeign, match="the store cannot be opened"):
+        place.open(before_migration=refuse)
+    assert (versions(old), rows(old)) == ([1], before)
+    old.close()
+    place.open(before_migration=refuse).close()
+    place.open(before_migration=refuse)
+    assert asked == [1, 1], "once for each try"
 
 
 def test_slots_of_an_older_weft_keep_their_owners(place: Place, old: SqlMgmt) -> None:

@@ -14,6 +14,7 @@ from weft.config import Settings
 from weft.config.settings import DEFAULTS, settings_with
 from weft.errors import UsageError
 from weft.roles.tls import client_context, server_context, uses_tls
+from weft.store.cassandra.address import parse_address
 
 
 @pytest.fixture
@@ -51,6 +52,34 @@ def test_a_node_that_dials_trusts_its_own_ca_alone_and_wants_the_right_name(auth
     assert "test authority" in str(trusted["subject"])
     assert context.check_hostname
     assert context.verify_mode is ssl.CERT_REQUIRED
+
+
+def greeting(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> str:
+    """What a client says of a server's certificate; empty: it is content."""
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ours = client.wrap_bio(back, there, server_hostname=name)
+    theirs = server.wrap_bio(there, back, server_side=True)
+    for _ in range(4):
+        for end in (ours, theirs):
+            try:
+                end.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            except ssl.SSLCertVerificationError as error:
+                return error.verify_message
+    return ""
+
+
+def test_a_common_name_names_no_node_and_no_server_of_a_cluster(authority: Authority) -> None:
+    of_a_cluster = parse_address(f"cassandra://c.test/weft?tls={authority.file}").encryption()
+    of_a_node = client_context(settings_of(authority))
+    assert of_a_cluster
+    assert of_a_node
+    for context in (of_a_node, of_a_cluster):
+        assert greeting(authority.server("c.test"), context, "c.test") == ""
+        for names in ((), ("b.test",), ("http://c.test/",)):
+            said = greeting(authority.server(*names, common="c.test"), context, "c.test")
+            assert "Hostname mismatch" in said, names
 
 
 def test_a_node_that_only_dials_needs_the_ca_alone(authority: Authority) -> None:

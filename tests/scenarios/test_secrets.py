@@ -239,13 +239,35 @@ def test_a_control_plane_that_cannot_be_reached_is_named_without_its_password(tm
         "postgresql://u:x/{}@127.0.0.1:1/db",
         "postgresql://u:x@{}@127.0.0.1:1/db",
         "postgresql://u:%zz{}@127.0.0.1:1/db",
+        "postgresql://127.0.0.1:1/db?pass%77ord={}",
+        "postgresql://127.0.0.1:1/db?sslpassword={}&passfile=/{}",
+        "postgresql://127.0.0.1:1/db?PASSWORD={}",
+        "postgresql://127.0.0.1:1/db?password=a@{}",
+        "postgresql://127.0.0.1:1/db?password=%00{}",
+        "postgresql://127.0.0.1:1/db?{}",
+        "postgresql://u:{}",
+        "host=127.0.0.1 port=1 password='x\\'{}'",
+        "host=127.0.0.1 port=1 password=x\\ {}",
     )
     assert weft("init", cwd=tmp_path, WEFT_HOME="home").returncode == 0
     for url in urls:
-        done = weft("status", cwd=tmp_path, WEFT_MGMT_URL=url.format(SECRET), WEFT_HOME="home")
+        done = weft("status", cwd=tmp_path, WEFT_MGMT_URL=url.format(SECRET, SECRET), WEFT_HOME="home")
         assert done.returncode == 2
         assert "control plane" in done.stderr or "mgmt.url" in done.stderr
         assert SECRET not in done.stdout + done.stderr, url
+        for command in (["config"], ["config", "--json"], ["init"], ["crawl"]):
+            done = weft(*command, cwd=tmp_path, WEFT_MGMT_URL=url.format(SECRET, SECRET), WEFT_HOME="home")
+            assert SECRET not in done.stdout + done.stderr, (command, url)
+
+
+def test_a_cluster_that_cannot_be_reached_is_named_without_its_password(tmp_path: Path) -> None:
+    assert weft("init", cwd=tmp_path, WEFT_HOME="home").returncode == 0
+    control = {"WEFT_MGMT_URL": "postgresql://127.0.0.1:1/db", "WEFT_HOME": "home"}
+    for url in ("cassandra://u:{}@127.0.0.1:1/weft", "cassandra://u:x@{}@h/weft", "cassandra://u:{}@127.0.0.1:1/NO"):
+        for command in ("status", "top", "config", "crawl"):
+            done = weft(command, cwd=tmp_path, WEFT_STORE_URL=url.format(SECRET), **control)
+            assert done.returncode == 2 or command == "config"
+            assert SECRET not in done.stdout + done.stderr, (command, url)
 
 
 def test_all_that_a_crawl_writes_into_a_new_home_is_for_its_owner_alone(tmp_path: Path, web: Web) -> None:

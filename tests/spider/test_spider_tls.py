@@ -54,6 +54,34 @@ def test_other_certificates_are_refused_and_the_error_says_why(tmp_path, authori
     assert (result.error, result.status, result.position) == (error, 0, None)
 
 
+@pytest.mark.parametrize("names", [(), ("http://a.test/",)], ids=["no other name", "other names that are no hosts"])
+def test_a_common_name_names_no_host(tmp_path, authority, names):
+    """As browsers see it."""
+    context = authority.server(*names, common="a.test")
+
+    async def scenario():
+        settings = fast_settings(spider__ca_file=str(authority.file))
+        async with web_server(context) as web, running_spider(tmp_path, settings) as running:
+            for path in ("/1", "/2"):
+                result = await running.fetch(web.url(path, "a.test"))
+                assert (result.error, result.status, result.position) == ("tls_name", 0, None)
+            assert web.requests == []
+
+    asyncio.run(scenario())
+
+
+def test_a_common_name_beside_names_of_hosts_does_not_count(tmp_path, authority):
+    settings = fast_settings(spider__ca_file=str(authority.file))
+    for names, error in ((("b.test",), "tls_name"), (("a.test", "b.test"), "")):
+        result = asyncio.run(fetched(tmp_path, authority.server(*names, common="a.test"), settings))
+        assert result.error == error
+
+
+def test_a_site_may_go_unverified_by_its_common_name_too(tmp_path, authority):
+    result = asyncio.run(fetched(tmp_path, authority.server(common="a.test"), verify=False))
+    assert result.error == ""
+
+
 def test_a_site_may_have_its_own_authority(tmp_path, authority, caplog):
     caplog.set_level(logging.INFO)
     result = asyncio.run(fetched(tmp_path, authority.server("a.test"), ca=str(authority.file)))

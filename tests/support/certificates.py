@@ -17,7 +17,9 @@ _DAY = datetime.timedelta(days=1)
 
 
 def _alternative(name: str) -> x509.GeneralName:
-    """A name, or an address."""
+    """A name, or an address, or a URL."""
+    if ":/" in name:
+        return x509.UniformResourceIdentifier(name)
     try:
         return x509.IPAddress(ip_address(name))
     except ValueError:
@@ -38,19 +40,23 @@ class Authority:
         signed = certificate.sign(self._key, hashes.SHA256())
         self.file.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
 
-    def server(self, *names: str, days: int = 2) -> ssl.SSLContext:
+    def server(self, *names: str, days: int = 2, common: str = "") -> ssl.SSLContext:
         """A server's context for these names."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.certificate(*names, days=days))
+        context.load_cert_chain(self.certificate(*names, days=days, common=common))
         return context
 
-    def certificate(self, *names: str, days: int = 2) -> Path:
-        """A file with a certificate for these names and its key; with a negative number of days it has expired."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
-        alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
-        signed = self._builder(subject, key, days).add_extension(alternatives, critical=False)
-        file = self.directory / f"{names[0]}-{days}.pem"
+    def certificate(self, *names: str, days: int = 2, common: str = "") -> Path:
+        """A file with a certificate for these names and its key; with a negative number of days it has expired.
+
+        Its common name is the first of them, or `common`.
+        """
+        key, subject = ec.generate_private_key(ec.SECP256R1()), common or names[0]
+        signed = self._builder(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)]), key, days)
+        if names:
+            alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
+            signed = signed.add_extension(alternatives, critical=False)
+        file = self.directory / f"{subject}-{'-'.join(names).replace('/', '_')[:40]}-{days}.pem"
         file.write_bytes(
             signed.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
             + key.private_bytes(

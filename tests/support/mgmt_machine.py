@@ -228,9 +228,13 @@ class Machine(RuleBasedStateMachine):
     def retry(self, which: list[ChunkId] | None) -> None:
         self.all(lambda mgmt: mgmt.retry(which))
 
-    @rule()
-    def offer_built(self) -> None:
-        self.all(lambda mgmt: mgmt.offer_built())
+    @rule(after=st.integers(-1, 6), chunks=st.lists(st.integers(1, 5), max_size=2))
+    def offer_built(self, after: int, chunks: list[ChunkId]) -> None:
+        self.all(lambda mgmt: mgmt.offer_built(after, chunks))
+
+    @rule(after=st.sampled_from(["", *HOSTS]), limit=st.integers(1, 5))
+    def built_links(self, after: str, limit: int) -> None:
+        self.all(lambda mgmt: mgmt.built_links(after, limit))
 
     @rule(n=some, count=st.sampled_from([5, 5, 5, 7, 3]))
     def own_shards(self, n: int, count: int) -> None:

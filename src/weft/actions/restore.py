@@ -6,17 +6,23 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from weft.archive.record_reader import is_here
 from weft.config import Settings
+from weft.dispatcher.link_records import LinkPhase, LinkRecord
+from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.take_back import take_back_given
 from weft.errors import MgmtMissing, UsageError
 from weft.home import Home
 from weft.index.chunk_markers import forget_all
+from weft.index.read_fetch import needs_record, refers_elsewhere
 from weft.mgmt.api import Mgmt, OperatorCalls
 from weft.mgmt.node_locks import is_any_held
 from weft.mgmt.open import is_embedded
 from weft.mgmt.sqlite import SqliteMgmt
 from weft.mgmt.sqlite_copies import copies_of, database_of, newest_good_copy, put_back, set_aside
-from weft.mgmt.values import Lease, NodeState, NodeType, StoreOwner
+from weft.mgmt.values import BuildLink, ChunkId, Lease, NodeState, NodeType, StoreOwner
+from weft.model.domain import reversed_domain
+from weft.model.url import Uri, domain_of
 from weft.store.api import Store
 from weft.store.timeline import begin_timeline
 
@@ -28,6 +34,18 @@ class Restored(NamedTuple):
     """Where the damaged one is now."""
     links: int
     """Links that are crawled again because the lost one had them."""
+    lacking: LackingLinks
+
+
+class LackingLinks(NamedTuple):
+    """Links that the control plane knows as fetched, and of which the index lacks that."""
+
+    archived: int = 0
+    """They are loaded again from what the archive and the control plane keep of them."""
+    refetched: int = 0
+    """They are fetched again: what they said is in no record that can be read now."""
+    given: int = 0
+    """Those of them that the index had handed over when it was as it is now."""
 
 
 def restore(settings: Settings, home: Home, store: Store, *, without_copy: bool) -> Restored:
@@ -37,13 +55,15 @@ def restore(settings: Settings, home: Home, store: Store, *, without_copy: bool)
     """
     copy = _chosen_copy(settings, home, without_copy=without_copy)
     aside = set_aside(home)
-    links = take_back(settings, store)
+    seq, links = store.last_seq, take_back(settings, store)
     if copy is not None:
         put_back(home, copy)
     # A new one is made, an old one brought up to date.
     with closing(SqliteMgmt(database_of(home), settings=settings.mgmt)) as mgmt:
         let_go(mgmt)
-    return Restored(copy, aside, links)
+        # The copy may be newer than the index, if that was put back too.
+        lacking = offer_lacking(mgmt, store, seq, home.path / settings.spider.warc_dir)
+    return Restored(copy, aside, links, lacking)
 
 
 def let_go(mgmt: Mgmt) -> None:
@@ -61,10 +81,54 @@ def take_back(settings: Settings, store: Store) -> int:
     return links
 
 
-def after_backup(settings: Settings, store: Store) -> int:
-    """As take_back, when users put back the control plane by themselves, and perhaps the store with it."""
+def after_backup(settings: Settings, home: Home, store: Store, mgmt: OperatorCalls) -> tuple[int, LackingLinks]:
+    """As take_back, when users put back the store by themselves, or the control plane, or both.
+
+    May be killed at any moment and run again: the control plane offers what the index lacks before that is written to.
+    """
+    archive = home.path / settings.spider.warc_dir if is_embedded(settings) else None
+    lacking = offer_lacking(mgmt, store, store.last_seq, archive)
     begin_timeline(store)
-    return take_back(settings, store)
+    return take_back(settings, store) - lacking.given, lacking
+
+
+def offer_lacking(mgmt: OperatorCalls, store: Store, seq: int, archive: Path | None) -> LackingLinks:
+    """Offer every chunk again with a link whose last result is not in the index, which is as of `seq`.
+
+    Each link is looked at: seqs tell of chunks, and not of what an older weft left out when it put an index back.
+    `archive` is where all records lie; None: some lie on other machines.
+    """
+    found, after = LackingLinks(), ""
+    older: set[ChunkId] = set()
+    # All are counted before any is offered: the links of a chunk are far apart.
+    while links := mgmt.built_links(after):
+        after = links[-1].link.uri
+        places = [(reversed_domain(domain_of(Uri(link.uri))).encode(), link.uri.encode()) for _, _, link in links]
+        records = LinkRound(store, 1).read(places)
+        lacking = [(*one, record) for one, record in zip(links, records, strict=True) if _lacks(record, one.link)]
+        refetched = sum(_is_fetched_again(link, record, archive) for _, _, link, record in lacking)
+        found = LackingLinks(
+            found.archived + len(lacking) - refetched,
+            found.refetched + refetched,
+            found.given + sum(record is not None and record.phase is LinkPhase.GIVEN for *_, record in lacking),
+        )
+        older.update(chunk for chunk, chunk_seq, _, _ in lacking if chunk_seq <= seq)
+    mgmt.offer_built(seq, sorted(older))
+    return found
+
+
+def _lacks(record: LinkRecord | None, link: BuildLink) -> bool:
+    if record is None or not record.fetched:
+        return True
+    # A fetch that was lost has no time: it counts as ended when it is loaded.
+    return record.fetched < link.result.ended or (not link.result.ended and record.error != link.result.error)
+
+
+def _is_fetched_again(link: BuildLink, record: LinkRecord | None, archive: Path | None) -> bool:
+    if refers_elsewhere(link, record.original if record else None):
+        return True
+    position = link.result.position
+    return needs_record(link) and archive is not None and position is not None and not is_here(archive, position.file)
 
 
 def build_again(mgmt: OperatorCalls, store: Store, owner: StoreOwner) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.cli.invocation import Invocation
-from weft.errors import MgmtDamaged, MgmtForeign, MgmtMissing
+from weft.cli.output import say
+from weft.errors import MgmtDamaged, MgmtForeign, MgmtMissing, MgmtOutdated
 
 if TYPE_CHECKING:
     from weft.mgmt.api import Mgmt
@@ -18,8 +20,8 @@ def control_plane(invocation: Invocation, *, to_read: bool = False) -> Iterator[
     """The control plane of an existing home; `to_read` is for questions, which a read-only home answers too."""
     from weft.mgmt.open import open_mgmt, open_mgmt_to_read
 
-    opened = open_mgmt_to_read if to_read else open_mgmt
-    mgmt = opened(invocation.load().settings, invocation.home_to_write())
+    settings, home = invocation.load().settings, invocation.home_to_write()
+    mgmt = open_mgmt_to_read(settings, home) if to_read else open_mgmt(settings, home, partial(say, err=True))
     try:
         yield mgmt
     finally:
@@ -27,12 +29,15 @@ def control_plane(invocation: Invocation, *, to_read: bool = False) -> Iterator[
 
 
 def recorded_identity(invocation: Invocation) -> dict[str, str]:
-    """What all processes of this home must agree on, for commands that work on the store alone.
+    """What all processes of this home must agree on, for commands that change the store alone.
 
     Nothing is known where the control plane is missing, damaged or no database: they do not need it.
     """
     try:
         with control_plane(invocation, to_read=True) as mgmt:
+            return mgmt.agree({})
+    except MgmtOutdated:
+        with control_plane(invocation) as mgmt:
             return mgmt.agree({})
     except (MgmtMissing, MgmtDamaged, MgmtForeign):
         return {}

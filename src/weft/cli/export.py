@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -16,7 +15,7 @@ import click
 from weft.answers.typed_times import milliseconds_of
 from weft.cli.export_progress import ExportProgress
 from weft.cli.invocation import Invocation, as_json, command, rules_of
-from weft.cli.output import say, say_json
+from weft.cli.output import data_output, say, say_json
 from weft.cli.tables import amount
 from weft.errors import UsageError
 from weft.export.request import COMPRESSIONS, SUFFIXES, Direction, ExportRequest, Format, Subject
@@ -127,7 +126,7 @@ def _export(
 
     home = invocation.home.require()
     with (
-        _sink(target, replace=options.force) as sink,
+        _sink(target, form, replace=options.force) as sink,
         home.workplace() as directory,
         invocation.still_reader("export") as reader,
         ExportProgress(request.subject) as progress,
@@ -137,14 +136,14 @@ def _export(
 
 
 @contextmanager
-def _sink(target: Path | None, *, replace: bool) -> Iterator[Sink]:
+def _sink(target: Path | None, form: Format, *, replace: bool) -> Iterator[Sink]:
     from weft.export.whole_file import Sink, whole_file
 
     if target is not None:
         with whole_file(target, replace=replace) as sink:
             yield sink
         return
-    sink = Sink(sys.stdout.buffer, "standard output")
+    sink = Sink(data_output(is_json=form is Format.JSONL), "standard output")
     yield sink
     sink.flush()
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterable, Sequence
+from io import BufferedIOBase
+from typing import IO, TYPE_CHECKING, cast
 
 import click
 
 from weft.cli.tables import aligned
 from weft.cli.text_width import terminal_width
 from weft.model.shown_text import shown_json, shown_text
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 def say(line: str = "", *, err: bool = False, bold: bool = False, dim: bool = False) -> None:
@@ -45,6 +52,29 @@ def say_table(header: Sequence[str], rows: Sequence[Sequence[str]], widest: int 
     """Print a table that fits the terminal; in a file, or without `is_cut`, everything is whole."""
     for number, line in enumerate(aligned(header, rows, widest, terminal_width() if is_cut else None)):
         say(line, bold=number == 0)
+
+
+class TerminalBytes(BufferedIOBase):
+    """Lines of UTF-8 on their way to a terminal: what it would obey is shown as its escape."""
+
+    def __init__(self, terminal: IO[bytes], shown: Callable[[str], str]) -> None:
+        self._terminal, self._shown = terminal, shown
+        self._decoder = getincrementaldecoder("utf-8")("backslashreplace")
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        text = self._decoder.decode(bytes(data))
+        self._terminal.write("\n".join(self._shown(line.removesuffix("\r")) for line in text.split("\n")).encode())
+        return len(bytes(data))
+
+    def flush(self) -> None:
+        self._terminal.flush()
+
+
+def data_output(*, is_json: bool) -> IO[bytes]:
+    """Standard output for data: to a file or another program every byte as it is, to a terminal fit for it."""
+    if not sys.stdout.isatty():
+        return sys.stdout.buffer
+    return cast("IO[bytes]", TerminalBytes(sys.stdout.buffer, shown_json if is_json else shown_text))
 
 
 def say_json(encoded: str | bytes, *, err: bool = False) -> None:

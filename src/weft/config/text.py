@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from urllib.parse import unquote
 
 HIDDEN = "***"
 _QUOTES = ("'", '"')
@@ -12,7 +13,15 @@ _QUOTES = ("'", '"')
 # Greedy up to the last @: a password that was not percent-encoded may itself hold one.
 # The second form is for texts that are not URLs but may still hold a password.
 _USER_PASSWORD = re.compile(r"^([^:/]*://[^:/@?]*:|[^:]*:(?!//)).*@", re.DOTALL)
-_PASSWORD_PARAMETER = re.compile(r"(\w*(?:password|passwd|secret|token)\w*\s*=\s*)(?:'[^']*'|[^&\s]*)", re.IGNORECASE)
+# Whoever forgot the host wrote a user and a password in its place: what is no port may be one.
+_NO_PORT = re.compile(r"^([^:/]*://[^:/@?\[]*:)(?!\d*(?:[,/?]|$))[^/?]+")
+_NAME = re.compile(r"(?<![\w%])((?:\w|%[0-9A-Fa-f]{2})+)\s*=\s*")
+_SECRET_NAME = re.compile(r"pass|secret|token", re.IGNORECASE)
+# A value of a URL ends where the next name begins; one of a connection string may be quoted and hold escapes.
+_VALUE_OF_URL = re.compile(r"[^&]*")
+# The rest of a password that holds an &.
+_NO_PARAMETER = re.compile(r"(?<=[?&])[^=&@]+(?=&|$)")
+_VALUE_OF_CONNECTION = re.compile(r"'(?:[^'\\]|\\.)*'?|(?:[^\s\\]|\\.)*", re.DOTALL)
 
 
 def quoted(text: str) -> str:
@@ -67,6 +76,24 @@ def hide_all(text: str) -> str:
 
 
 def hide_password(url: str) -> str:
-    """Hide `user:PASSWORD@` and `password=PASSWORD`; the rest stays readable."""
-    without_user_password = _USER_PASSWORD.sub(rf"\1{HIDDEN}@", url)
-    return _PASSWORD_PARAMETER.sub(rf"\1{HIDDEN}", without_user_password)
+    """Hide `user:PASSWORD@` and `password=PASSWORD`, however they are spelled; the rest stays readable.
+
+    Also for connection strings of PostgreSQL, and for texts that are neither: it rather hides too much.
+    """
+    is_url = "://" in url
+    shown = _hide_parameters(url, _VALUE_OF_URL if is_url else _VALUE_OF_CONNECTION)
+    if is_url:
+        shown = _NO_PARAMETER.sub(HIDDEN, shown)
+    hidden, count = _USER_PASSWORD.subn(rf"\1{HIDDEN}@", shown)
+    return hidden if count else _NO_PORT.sub(rf"\1{HIDDEN}", shown)
+
+
+def _hide_parameters(text: str, value: re.Pattern[str]) -> str:
+    pieces, at = list[str](), 0
+    while found := _NAME.search(text, at):
+        pieces.append(text[at : found.end()])
+        at = found.end()
+        if _SECRET_NAME.search(unquote(found[1])) and (secret := value.match(text, at)) and secret[0]:
+            pieces.append(HIDDEN)
+            at = secret.end()
+    return "".join([*pieces, text[at:]])

@@ -93,6 +93,8 @@ def after_fetch(
 def _after_fetch(
     record: LinkRecord, fetched: Fetched, settings: DispatcherSettings, recrawl: float | None
 ) -> LinkRecord:
+    if _is_loaded(record, fetched):
+        return record
     if fetched.at < record.fetched:
         return msgspec.structs.replace(record, phase=LinkPhase.DUE) if record.phase is LinkPhase.GIVEN else record
     if fetched.kind is FetchKind.SELF_REDIRECT:
@@ -102,6 +104,24 @@ def _after_fetch(
     if fetched.kind is FetchKind.FAILED:
         return _failed(record, fetched, settings)
     return _succeeded(record, fetched, settings, recrawl)
+
+
+def _is_loaded(record: LinkRecord, fetched: Fetched) -> bool:
+    """Whether this is the last fetch once more: after a restore some are loaded again."""
+    last = record.fetched, record.status, record.error
+    return record.phase is not LinkPhase.GIVEN and last == (fetched.at, fetched.status, fetched.error) != (0, 0, "")
+
+
+def refers_to_nothing(record: LinkRecord, fetched: Fetched) -> LinkRecord:
+    """The record after a "not modified" that stands for a capture which the index lacks: the page is fetched again.
+
+    Its own validators stay, which are those of what the index holds.
+    """
+    if fetched.at < record.fetched:
+        return record
+    return msgspec.structs.replace(
+        record, phase=LinkPhase.DUE, reason="", due=fetched.at, wanted=0, fetched=fetched.at, retry_soon=False
+    )
 
 
 def rescheduled(record: LinkRecord, recrawl: float) -> LinkRecord:

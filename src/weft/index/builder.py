@@ -12,7 +12,7 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discovery import DiscoveredLink, Discovery
-from weft.dispatcher.fetch_results import FetchKind, after_fetch, time_of_fetch
+from weft.dispatcher.fetch_results import FetchKind, after_fetch, refers_to_nothing, time_of_fetch
 from weft.dispatcher.lastmods import Lastmods
 from weft.dispatcher.link_records import LinkRecord
 from weft.dispatcher.link_round import LinkRound
@@ -26,7 +26,7 @@ from weft.index.handlers import HandledPage, PageHandlers
 from weft.index.open_chunks import LinkTicket, OpenChunks
 from weft.index.parking import Parking, WaitingChunk
 from weft.index.read_ahead import ReadAhead
-from weft.index.read_fetch import ReadFetch, failed
+from weft.index.read_fetch import ReadFetch, failed, refers_elsewhere
 from weft.index.reading_lanes import AskedFetch, FetchReading, ReadyFetch
 from weft.index.round_weight import ROUND_WEIGHT, weight_of
 from weft.linkindex.cells import Cells
@@ -236,6 +236,7 @@ class Builder:
         round_ = LinkRound(self._store, self.low_water)
         rules = ParameterRound(self._store, self._settings) if self._settings.learn_parameters else None
         lastmods = Lastmods(self._store, self._settings)
+        seen_again = _seen_again(round_, links, reads)
         found = self._take_results(round_, rules, lastmods, links, reads, scope)
         lastmods.take(round_, [lastmod for read in reads for lastmod in read.lastmods()], now)
         pages = [read.page for read in reads if read.page is not None]
@@ -245,7 +246,7 @@ class Builder:
             chunk_marks = {**self._chunks.markers_with(tickets), **chunk_markers.forget(self._reported)}
             marks = {**chunk_marks, **noted(self._store, now)}
             notes = {**round_.cells(), **_near_duplicates(round_), **learned, **marks}
-            applied = self._index.apply([*pages, *_still_there(links, reads)], notes)
+            applied = self._index.apply([*pages, *seen_again], notes)
         except BaseException:
             # What was offered is not written: it must not count as known.
             self.discovery.forget()
@@ -274,7 +275,10 @@ class Builder:
             rules.read(places)
         found: list[DiscoveredLink] = []
         for link, read, place in zip(links, reads, places, strict=True):
-            record = round_.read([place])[0] or LinkRecord(url=link.url, discovered=link.result.ended)
+            record = round_.read([place])[0] or _unknown(link, scope)
+            if read.fetched.kind is FetchKind.SAME and refers_elsewhere(link, record.original):
+                round_.put(*place, refers_to_nothing(record, read.fetched))
+                continue
             fetched_at = after_fetch(record, read.fetched, self._settings, now, scope.recrawl_of(link.url))
             if (left_out := type_in_header(fetched_at.reason)) is not None:
                 fetched_at = self._left_out(fetched_at, scope.wants_type(link.url, left_out), now)
@@ -346,7 +350,22 @@ def _domain_key(uri: str) -> bytes:
     return reversed_domain(domain_of(Uri(uri))).encode()
 
 
-def _still_there(links: Sequence[BuildLink], reads: Sequence[ReadFetch]) -> list[LoadedPage]:
+def _unknown(link: BuildLink, scope: Scope) -> LinkRecord:
+    """The record of a link that the index does not know: one that was added, or that an older index, which was put
+    back, had not found yet. Then the page that names it may come after it, and its priority tells how deep it is.
+    """
+    site = scope.site_at(link.url, domain_of(Uri(link.uri)))
+    of_site = (site.settings.priority or 0) if site else 0
+    depth = max(0, link.priority - of_site) if link.priority else 0
+    return LinkRecord(url=link.url, discovered=link.result.ended, depth=depth)
+
+
+def _seen_again(round_: LinkRound, links: Sequence[BuildLink], reads: Sequence[ReadFetch]) -> list[LoadedPage]:
     """Pages that have not changed, according to the server: their content stays, their version moves forward."""
     same = [link for link, read in zip(links, reads, strict=True) if read.fetched.kind is FetchKind.SAME]
-    return [load_seen_again(link.uri.encode(), _domain_key(link.uri), link.result.ended) for link in same]
+    records = round_.read([(_domain_key(link.uri), link.uri.encode()) for link in same])
+    return [
+        load_seen_again(link.uri.encode(), _domain_key(link.uri), link.result.ended)
+        for link, record in zip(same, records, strict=True)
+        if not refers_elsewhere(link, record.original if record else None)
+    ]

@@ -5,6 +5,8 @@ Apart from what reads it: that takes the parser, which only worker processes loa
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 import msgspec
 
 from weft.dispatcher.fetch_results import Fetched, FetchKind
@@ -12,6 +14,7 @@ from weft.dispatcher.lastmods import Lastmod
 from weft.linkindex.loaded import LoadedPage
 from weft.mgmt.values import BuildLink, Result
 from weft.model.fetch_error import FetchError
+from weft.model.original import Original
 from weft.reading.following import FoundUrl
 from weft.reading.outcomes import is_success
 
@@ -37,6 +40,14 @@ def needs_record(link: BuildLink) -> bool:
     """Whether reading this fetch takes its record: only content is read from it."""
     result = link.result
     return not result.error and result.position is not None and is_success(result.status)
+
+
+def refers_elsewhere(link: BuildLink, held: Original | None) -> bool:
+    """Whether this "not modified" stands for another capture than the one that the index holds.
+
+    It does after an older index was put back, or when an index is built again without the captures in between.
+    """
+    return link.result.status == HTTPStatus.NOT_MODIFIED and link.asked is not None and link.asked != held
 
 
 def failed(result: Result, error: str) -> ReadFetch:

@@ -15,6 +15,7 @@ from weft.mgmt.values import (
     AdoptedIndex,
     BuildChunk,
     BuildQueue,
+    BuiltLink,
     Chunk,
     ChunkId,
     ClaimedLink,
@@ -289,8 +290,17 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, ReadNodes, Protocol):
     def index_store(self) -> StoreOwner | None:
         """The store of this control plane; None: no index process has started yet."""
 
-    def offer_built(self) -> int:
-        """Offer every chunk that was built again, for an index that is empty; returns how many."""
+    def built_links(self, after: str = "", limit: int = 1000) -> list[BuiltLink]:
+        """The last results of pages that an index should hold, because their chunks are built.
+
+        By rising uri, from the one behind `after` on.
+        """
+
+    def offer_built(self, after: int = -1, chunks: Sequence[ChunkId] = ()) -> int:
+        """Offer chunks that were built again, for an index that lacks them; returns how many.
+
+        Those with a seq above `after`, which are all by default, and `chunks`.
+        """
 
     def counts(self) -> Counts: ...
 

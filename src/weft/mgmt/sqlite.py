@@ -8,6 +8,7 @@ from weft.clock import Clock, SystemClock
 from weft.config.sections import MgmtSettings
 from weft.mgmt.node_locks import NodeLocks
 from weft.mgmt.sql.mgmt import SqlMgmt
+from weft.mgmt.sql.migrations import BeforeMigration, do_nothing
 from weft.mgmt.sql.sqlite_database import SqliteDatabase
 from weft.mgmt.values import Lease, NodeAbout, NodeId, NodeState, NodeType
 
@@ -22,8 +23,11 @@ class SqliteMgmt(SqlMgmt):
         settings: MgmtSettings | None = None,
         *,
         is_read_only: bool = False,
+        before_migration: BeforeMigration | None = do_nothing,
     ) -> None:
-        database = SqliteDatabase(path, clock or SystemClock(), is_read_only=is_read_only)
+        database = SqliteDatabase(
+            path, clock or SystemClock(), is_read_only=is_read_only, before_migration=before_migration
+        )
         super().__init__(database, settings or MgmtSettings())
         self._locks = NodeLocks(path.with_name(f"{path.name}-locks"))
 

@@ -73,16 +73,8 @@ def make_copy(home: Home, is_stopped: Callable[[], bool] = _never) -> Path | Non
     part = newest.with_name(f"{FILE}.part")
     try:
         newest.parent.mkdir(mode=0o700, exist_ok=True)
-        discard(part)
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        _copy_pages(database_of(home), part, is_stopped)
-        if is_stopped():
-            discard(part)
+        if not _write_whole(database_of(home), part, is_stopped):
             return None
-        if damage := damage_of(part):
-            discard(part)
-            raise MgmtError(f"control plane {database_of(home)}: its copy is damaged ({damage}) and was dropped")
-        _sync(part)
         if newest.exists():
             newest.replace(older)
         part.replace(newest)
@@ -91,6 +83,38 @@ def make_copy(home: Home, is_stopped: Callable[[], bool] = _never) -> Path | Non
         discard(part)
         raise MgmtUnavailable(f"control plane {database_of(home)}: it cannot be copied: {error}") from error
     return newest
+
+
+def keep_version(home: Home, version: int) -> Path:
+    """A whole and checked copy of the control plane, which is of this version and will be changed; raises MgmtError.
+
+    There is one for each version: it lies beside the control plane, and takes the place of an earlier one.
+    """
+    kept = database_of(home).with_name(f"{FILE}.version-{version}")
+    part = kept.with_name(f"{kept.name}.part")
+    try:
+        _write_whole(database_of(home), part, _never)
+        part.replace(kept)
+        _sync(kept.parent)
+    except (OSError, sqlite3.Error) as error:
+        discard(part)
+        raise MgmtUnavailable(f"control plane {database_of(home)}: it cannot be copied: {error}") from error
+    return kept
+
+
+def _write_whole(database: Path, part: Path, is_stopped: Callable[[], bool]) -> bool:
+    """Make `part` a checked copy; False: it was stopped."""
+    discard(part)
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    _copy_pages(database, part, is_stopped)
+    if is_stopped():
+        discard(part)
+        return False
+    if damage := damage_of(part):
+        discard(part)
+        raise MgmtError(f"control plane {database}: its copy is damaged ({damage}) and was dropped")
+    _sync(part)
+    return True
 
 
 def _copy_pages(source: Path, target: Path, is_stopped: Callable[[], bool]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, NewType
+from typing import Any, NamedTuple, NewType
 
 import msgspec
 
@@ -299,6 +299,18 @@ class BuildLink(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     state: LinkState
     result: Result
+    priority: int = 0
+    asked: Original | None = None
+    """The capture that a `304 Not Modified` stands for: its validators were sent."""
+
+
+class BuiltLink(NamedTuple):
+    """A link whose chunk is built."""
+
+    chunk: ChunkId
+    seq: int
+    """That of a round of the index by which all of the chunk was in."""
+    link: BuildLink
 
 
 class BuildChunk(msgspec.Struct, frozen=True):

@@ -95,12 +95,7 @@ class MigratedControl:
         if is_embedded(self._old) and not database_of(self._home).exists():
             target.adopt_index(index)  # nothing was ever crawled here
             return 0
-        with closing(self._open_old()) as source:
+        with closing(open_mgmt(self._old, self._home)) as source:
             rows = source.copy_into(target, index, self.name)
         let_go(target)
         return rows
-
-    def _open_old(self) -> SqlMgmt:
-        if is_embedded(self._old):
-            return SqliteMgmt(database_of(self._home), settings=self._old.mgmt)
-        return PostgresMgmt(self._old.mgmt.url, self._old.mgmt)

@@ -24,6 +24,7 @@ _INTERIM: Final = re.compile(rb"HTTP/1\.[01] 1\d\d(?!\S)")
 _SUPPRESS_CONNECT_HEADERS: Final = 265
 _BUFFER: Final = 128 << 10
 _STOP: Final = -1
+_HOST_NAMES: Final = ("DNS:", "IP Address:")
 
 
 class SocketAddress(NamedTuple):
@@ -163,6 +164,7 @@ class CurlTransfer:
             pycurl.CONNECTTIMEOUT_MS: round(limits.connect_seconds * 1000),
             pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
             pycurl.SSLVERSION: pycurl.SSLVERSION_TLSv1_2,
+            pycurl.OPT_CERTINFO: 1,
             pycurl.HEADERFUNCTION: self._take_header,
             pycurl.WRITEFUNCTION: self._take_body,
             pycurl.OPENSOCKETFUNCTION: self._open_socket,
@@ -218,6 +220,13 @@ class CurlTransfer:
         access = self.request.access
         return not access.proxy and bool(self._options.addresses.is_refused(ip, is_local=access.is_local))
 
+    def _names_a_host(self) -> bool:
+        """Whether the certificate of a new connection names a host: libcurl was content with its common name."""
+        if not (self.request.url.startswith("https:") and self.request.access.verify):
+            return True
+        own = dict(next(iter(self.curl.getinfo(pycurl.INFO_CERTINFO)), ()))
+        return any(name.startswith(_HOST_NAMES) for name in own.get("X509v3 Subject Alternative Name", "").split(", "))
+
     def _is_repeated(self) -> bool:
         """Whether libcurl is about to send the request again, which it does at once if a kept connection breaks.
 
@@ -234,6 +243,9 @@ class CurlTransfer:
         # What is unread would be taken for the response.
         if not self._is_new and self._kept.has_unread((local_ip, local_port)):
             self.is_stale = True
+            return int(pycurl.PREREQFUNC_ABORT)
+        if self._is_new and not self._names_a_host():
+            self._refusal = FetchError.TLS_NAME
             return int(pycurl.PREREQFUNC_ABORT)
         self._was_sent = True
         self.is_connected, self.last_activity = True, monotonic()

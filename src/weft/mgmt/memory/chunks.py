@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.mgmt.memory.index_servers import MemoryIndexServers
-from weft.mgmt.memory.state import MemoryChunk
+from weft.mgmt.memory.state import MemoryChunk, MemoryLink
 from weft.mgmt.rules.chunks import LONGEST_RECORDS_WAIT, SEALED_MOST, goes_alone, has_waited, may_be_offered
 from weft.mgmt.rules.transitions import Cause, builder_after
 from weft.mgmt.values import (
@@ -13,11 +13,13 @@ from weft.mgmt.values import (
     BuilderTask,
     BuildLink,
     BuildQueue,
+    BuiltLink,
     ChunkId,
     CrawlerTask,
     Lease,
     NodeState,
     NodeType,
+    Result,
 )
 
 
@@ -92,11 +94,12 @@ class MemoryChunks(MemoryIndexServers):
         return len(waiting)
 
     def _build_links(self, chunk: ChunkId) -> list[BuildLink]:
-        return [
-            BuildLink(doc_id=link.doc_id, uri=link.uri, url=link.url, state=link.state, result=link.result)
-            for link in self._state.links_of(chunk)
-            if link.result is not None
-        ]
+        return [_build_link(link, link.result) for link in self._state.links_of(chunk) if link.result is not None]
+
+    def built_links(self, after: str = "", limit: int = 1000) -> list[BuiltLink]:
+        built = (chunk for chunk in self._state.chunks.values() if chunk.built is BuilderTask.BUILT)
+        links = [BuiltLink(chunk.id, chunk.seq, link) for chunk in built for link in self._build_links(chunk.id)]
+        return sorted((one for one in links if one.link.uri > after), key=lambda one: one.link.uri)[:limit]
 
     def built(self, builder: Lease, chunk: ChunkId, attempt: int, seq: int) -> bool:
         self._alive(builder)
@@ -126,8 +129,12 @@ class MemoryChunks(MemoryIndexServers):
             chunk.is_offered, chunk.errors, chunk.lost_leases = True, 0, 0
         return len(failed)
 
-    def offer_built(self) -> int:
-        built = [chunk for chunk in self._state.chunks.values() if chunk.built is BuilderTask.BUILT]
+    def offer_built(self, after: int = -1, chunks: Sequence[ChunkId] = ()) -> int:
+        built = [
+            chunk
+            for chunk in self._state.chunks.values()
+            if chunk.built is BuilderTask.BUILT and (chunk.seq > after or chunk.id in chunks)
+        ]
         for chunk in built:
             chunk.built = builder_after(BuilderTask.BUILT, Cause.BUILD_AGAIN, chunk.id)
             chunk.is_offered, chunk.errors, chunk.lost_leases = True, 0, 0
@@ -140,6 +147,18 @@ class MemoryChunks(MemoryIndexServers):
         chunk.errors += cause is Cause.FAIL
         chunk.reason = reason if cause is not Cause.LEAVE else chunk.reason
         chunk.is_offered = may_be_offered(chunk.lost_leases, chunk.errors)
+
+
+def _build_link(link: MemoryLink, result: Result) -> BuildLink:
+    return BuildLink(
+        doc_id=link.doc_id,
+        uri=link.uri,
+        url=link.url,
+        state=link.state,
+        result=result,
+        priority=link.priority,
+        asked=link.original,
+    )
 
 
 def _has_failed(chunk: MemoryChunk) -> bool:

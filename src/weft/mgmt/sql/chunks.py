@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from weft.mgmt.rules.chunks import LONGEST_RECORDS_WAIT, SEALED_MOST, goes_alone, may_be_offered
 from weft.mgmt.rules.transitions import Cause, builder_after
@@ -18,11 +18,14 @@ from weft.mgmt.values import (
     BuilderTask,
     BuildLink,
     BuildQueue,
+    BuiltLink,
     ChunkId,
+    DocId,
     Lease,
     LinkState,
     NodeType,
 )
+from weft.model.original import Original
 
 _NEW: Final = "INSERT INTO chunk DEFAULT VALUES RETURNING id"
 
@@ -52,8 +55,17 @@ ON CONFLICT (chunk_id) DO UPDATE SET ib_host = excluded.ib_host, ib_task = 'buil
 RETURNING chunk_id, attempt
 """
 _OFFER: Final = "UPDATE crawler SET offered = :offered WHERE chunk_id {in chunks}"
+_BUILD_LINK: Final = f'"index", uri, link, state, priority, known_original, {SELECTED}'
 _LINKS: Final = f"""
-SELECT chunk_id, "index", uri, link, state, {SELECTED} FROM link WHERE chunk_id {{in chunks}} ORDER BY "index"
+SELECT chunk_id, {_BUILD_LINK} FROM link WHERE chunk_id {{in chunks}} ORDER BY "index"
+"""  # noqa: S608
+_BUILT_LINKS: Final = f"""
+SELECT chunk_id, seq, {_BUILD_LINK} FROM (
+    SELECT link.*, built.seq FROM link CROSS JOIN index_builder AS built
+    WHERE link.kind = 'page' AND link.uri > :after AND link.state <> 'crawling'
+        AND built.chunk_id = link.chunk_id AND built.ib_task = 'built'
+    ORDER BY link.uri LIMIT :limit) AS found
+ORDER BY uri
 """  # noqa: S608
 
 _WAIT: Final = """
@@ -96,10 +108,13 @@ ORDER BY index_builder.chunk_id {lock_builder}
 """
 _RETRY: Final = "UPDATE index_builder SET errors = 0, lost_leases = 0 WHERE chunk_id {in chunks}"
 
-_OFFER_BUILT: Final = """
-UPDATE crawler SET offered = 1 WHERE chunk_id IN (SELECT chunk_id FROM index_builder WHERE ib_task = 'built')
-"""
-_BUILT_AGAIN: Final = "UPDATE index_builder SET ib_task = 'error', errors = 0, lost_leases = 0 WHERE ib_task = 'built'"
+_LACKING: Final = "ib_task = 'built' AND (seq > :after OR chunk_id {in chunks})"
+_OFFER_BUILT: Final = f"""
+UPDATE crawler SET offered = 1 WHERE chunk_id IN (SELECT chunk_id FROM index_builder WHERE {_LACKING})
+"""  # noqa: S608
+_BUILT_AGAIN: Final = f"""
+UPDATE index_builder SET ib_task = 'error', errors = 0, lost_leases = 0 WHERE {_LACKING}
+"""  # noqa: S608
 
 
 def new_chunk(tx: Transaction) -> ChunkId:
@@ -187,10 +202,21 @@ def _chosen(offered: Sequence[_Offered]) -> list[ChunkId]:
 
 def _links(tx: Transaction, chunks: Sequence[ChunkId]) -> dict[ChunkId, list[BuildLink]]:
     found: dict[ChunkId, list[BuildLink]] = defaultdict(list)
-    for chunk, doc_id, uri, url, state, *result in tx.rows(_LINKS, chunks=list(chunks)):
-        stored = read_result(doc_id, result)
-        found[chunk].append(BuildLink(doc_id=doc_id, uri=uri, url=url, state=LinkState(state), result=stored))
+    for chunk, *row in tx.rows(_LINKS, chunks=list(chunks)):
+        found[chunk].append(_build_link(*row))
     return found
+
+
+def _build_link(doc_id: DocId, uri: str, url: str, state: str, priority: int, original: str, *result: Any) -> BuildLink:
+    return BuildLink(
+        doc_id=doc_id,
+        uri=uri,
+        url=url,
+        state=LinkState(state),
+        result=read_result(doc_id, result),
+        priority=priority,
+        asked=Original.decode(original),
+    )
 
 
 def built(tx: Transaction, counters: CounterChanges, builder: Lease, chunk: ChunkId, attempt: int, seq: int) -> bool:
@@ -258,10 +284,16 @@ def retry(tx: Transaction, chunks: Sequence[ChunkId] | None = None) -> int:
     return len(chosen)
 
 
-def offer_built(tx: Transaction, counters: CounterChanges) -> int:
+def built_links(tx: Transaction, after: str = "", limit: int = 1000) -> list[BuiltLink]:
+    rows = tx.rows(_BUILT_LINKS, after=after, limit=limit)
+    return [BuiltLink(chunk, seq, _build_link(*row)) for chunk, seq, *row in rows]
+
+
+def offer_built(tx: Transaction, counters: CounterChanges, after: int = -1, chunks: Sequence[ChunkId] = ()) -> int:
     builder_after(BuilderTask.BUILT, Cause.BUILD_AGAIN)
-    offered = tx.run(_OFFER_BUILT)
-    tx.run(_BUILT_AGAIN)
+    chosen = list(chunks)
+    offered = tx.run(_OFFER_BUILT, after=after, chunks=chosen)
+    tx.run(_BUILT_AGAIN, after=after, chunks=chosen)
     counters.lost_built(offered)
     forget_acknowledged(tx)
     return offered

@@ -128,6 +128,7 @@ class SqlMgmt:
     records_back = writes(chunks.records_back)
     build_failed = writes(chunks.build_failed)
     retry = writes(chunks.retry)
+    built_links = reads(chunks.built_links)
     offer_built = counts_links(chunks.offer_built)
     acknowledge = writes(index_servers.acknowledge)
 

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from weft.errors import MgmtForeign
+from weft.errors import MgmtForeign, MgmtOutdated
 from weft.mgmt.sql.database import Transaction
 from weft.mgmt.sql.dialect import DIALECTS, Dialect
 
 MARKER = "weft_schema"
+
+BeforeMigration = Callable[[int], None]
+"""Called with the version of an older control plane, while nobody else can change it and before it is brought up to
+date; refuses that with an exception."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,10 @@ def schema_text(name: str) -> str:
     return "\n".join(migration.sql.rstrip() for migration in migrations(DIALECTS[name])) + "\n"
 
 
+def do_nothing(version: int) -> None:
+    """For a BeforeMigration: whoever opens it has seen to everything."""
+
+
 def is_up_to_date(tx: Transaction, steps: Sequence[Migration], tables: set[str], where: str) -> bool:
     """Whether nothing is to be done; raises if the database, which has these tables, is not ours to change."""
     if tables and MARKER not in tables:
@@ -59,13 +67,30 @@ def is_up_to_date(tx: Transaction, steps: Sequence[Migration], tables: set[str],
     return version == newest
 
 
+def refuse_an_older_one(tx: Transaction, steps: Sequence[Migration], tables: set[str], where: str) -> None:
+    """Raise unless this database is up to date, or empty: for those who only ask."""
+    if not is_up_to_date(tx, steps, tables, where) and tables:
+        raise MgmtOutdated(
+            f"control plane {where}: an older weft made it (version {_version(tx, tables)}, this one has "
+            f"{steps[-1].number}), and a question does not change it; `weft crawl`, or another command that changes "
+            "something, brings it up to date"
+        )
+
+
 def bring_up_to_date(
-    tx: Transaction, steps: Sequence[Migration], tables: set[str], script: Callable[[str], None], where: str
+    tx: Transaction,
+    steps: Sequence[Migration],
+    tables: set[str],
+    script: Callable[[str], None],
+    where: str,
+    before: BeforeMigration = do_nothing,
 ) -> None:
     """Run the steps that this database has not seen, all in one transaction."""
     if is_up_to_date(tx, steps, tables, where):
         return
-    if not tables:
+    if tables:
+        before(_version(tx, tables))
+    else:
         script(f"CREATE TABLE {MARKER} (version INTEGER NOT NULL PRIMARY KEY, since BIGINT NOT NULL);\n")
     version = _version(tx, {MARKER})
     for step in steps:

@@ -17,10 +17,18 @@ from psycopg.conninfo import conninfo_to_dict
 
 from weft import failpoints
 from weft.clock import Clock
+from weft.config.text import HIDDEN
 from weft.errors import MgmtError, MgmtUnavailable
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.dialect import POSTGRESQL, as_json
-from weft.mgmt.sql.migrations import bring_up_to_date, is_up_to_date, migrations
+from weft.mgmt.sql.migrations import (
+    BeforeMigration,
+    bring_up_to_date,
+    do_nothing,
+    is_up_to_date,
+    migrations,
+    refuse_an_older_one,
+)
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -86,10 +94,20 @@ class PostgresTransaction:
 
 
 class PostgresDatabase:
-    """`patience` is how many seconds a lost connection is tried again; a `clock` replaces its own, in tests."""
+    """`patience` is how many seconds a lost connection is tried again; a `clock` replaces its own, in tests.
 
-    def __init__(self, url: str, patience: float, clock: Clock | None = None) -> None:
-        self._url, self._patience, self._clock = url, patience, clock
+    Without `before_migration` an older control plane is refused.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        patience: float,
+        clock: Clock | None = None,
+        *,
+        before_migration: BeforeMigration | None = do_nothing,
+    ) -> None:
+        self._url, self._patience, self._clock, self._before_migration = url, patience, clock, before_migration
         self._lock = RLock()
         self._client, self._mark = 0, 0
         self._connection = self._connect()
@@ -106,11 +124,19 @@ class PostgresDatabase:
             facts = conninfo_to_dict(self._url)
         except psycopg.Error:
             return "postgresql://…"
-        return f"postgresql://{facts.get('host', '')}:{facts.get('port', 5432)}/{facts.get('dbname', '')}"
+        port = str(facts.get("port", 5432))
+        # What is no port was written by somebody who forgot the host, and is a password.
+        shown = port if port.replace(",", "").isdecimal() else HIDDEN
+        return f"postgresql://{facts.get('host', '')}:{shown}/{facts.get('dbname', '')}"
 
     def _connect(self) -> psycopg.Connection[Row]:
         try:
             options = f"{_SETTINGS} {conninfo_to_dict(self._url).get('options', '')}"
+        except psycopg.Error as error:
+            # It quotes what it cannot read, which may be half a password.
+            reason = _sentence(error).partition('"')[0].rstrip(" :")
+            raise MgmtUnavailable(f"control plane {self.where}: mgmt.url cannot be read: {reason}") from None
+        try:
             return psycopg.connect(
                 self._url, autocommit=True, connect_timeout=10, application_name="weft", options=options
             )
@@ -121,13 +147,16 @@ class PostgresDatabase:
 
     def _prepare(self) -> None:
         steps = migrations(POSTGRESQL)
+        if self._before_migration is None:
+            self.read(lambda tx: refuse_an_older_one(tx, steps, _tables(tx), self.where))
         if not self.read(lambda tx: is_up_to_date(tx, steps, _tables(tx), self.where)):
             self._until_it_works(lambda: self._transact("BEGIN", self._migrate))
         self._client = self._until_it_works(lambda: self._transact("BEGIN", _introduced))
 
     def _migrate(self, tx: Transaction) -> None:
         tx.serialise(MIGRATING)
-        bring_up_to_date(tx, migrations(POSTGRESQL), _tables(tx), self._script, self.where)
+        before = self._before_migration or do_nothing
+        bring_up_to_date(tx, migrations(POSTGRESQL), _tables(tx), self._script, self.where, before)
 
     def _script(self, sql: str) -> None:
         self._connection.execute(sql)

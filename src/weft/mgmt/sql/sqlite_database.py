@@ -15,10 +15,18 @@ from typing import Final, TypeVar
 
 from weft import failpoints
 from weft.clock import Clock
-from weft.errors import MgmtDamaged, MgmtError, MgmtForeign, MgmtUnavailable
+from weft.errors import MgmtDamaged, MgmtError, MgmtForeign, MgmtOutdated, MgmtUnavailable
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.dialect import SQLITE, as_json
-from weft.mgmt.sql.migrations import Migration, bring_up_to_date, is_up_to_date, migrations
+from weft.mgmt.sql.migrations import (
+    BeforeMigration,
+    Migration,
+    bring_up_to_date,
+    do_nothing,
+    is_up_to_date,
+    migrations,
+    refuse_an_older_one,
+)
 from weft.mgmt.sql.write_gate import WriteGate
 
 T = TypeVar("T")
@@ -99,10 +107,20 @@ def _bound(values: dict[str, object]) -> dict[str, object]:
 
 
 class SqliteDatabase:
-    """With `is_read_only` the file and its directory are never written; every change is refused."""
+    """With `is_read_only` the file and its directory are never written; every change is refused.
 
-    def __init__(self, path: Path, clock: Clock, *, is_read_only: bool = False) -> None:
-        self._path, self._clock = path, clock
+    Without `before_migration` an older control plane is refused, too.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        *,
+        is_read_only: bool = False,
+        before_migration: BeforeMigration | None = do_nothing,
+    ) -> None:
+        self._path, self._clock, self._before_migration = path, clock, before_migration
         self._lock = RLock()
         self._gate = WriteGate(path.with_name(f"{path.name}-turn"))
         if sqlite3.sqlite_version_info < OLDEST:
@@ -127,6 +145,8 @@ class SqliteDatabase:
     def _prepare(self) -> None:
         """A foreign file is refused before anything is written to it."""
         steps, where = migrations(SQLITE), str(self._path)
+        if self._before_migration is None:
+            self.read(lambda tx: refuse_an_older_one(tx, steps, _tables(tx), where))
         is_current = self.read(lambda tx: is_up_to_date(tx, steps, _tables(tx), where))
         for pragma in _PRAGMAS:
             self._set(pragma)
@@ -139,13 +159,13 @@ class SqliteDatabase:
     def _prepare_to_read(self) -> None:
         steps, where = migrations(SQLITE), str(self._path)
         if not self.read(lambda tx: is_up_to_date(tx, steps, _tables(tx), where)):
-            raise MgmtForeign(
+            raise MgmtOutdated(
                 f"control plane {where}: it was made by an older weft and must be brought up to date, "
                 "but this home cannot be written; copy it to where it can be"
             )
 
     def _migrate(self, tx: Transaction, steps: Sequence[Migration], where: str) -> None:
-        bring_up_to_date(tx, steps, _tables(tx), self._script, where)
+        bring_up_to_date(tx, steps, _tables(tx), self._script, where, self._before_migration or do_nothing)
         broken = tx.rows("PRAGMA foreign_key_check")
         if broken:
             raise MgmtError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from weft.config.text import hide_password
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,11 +45,13 @@ class ClusterAddress:
             return None
         try:
             # A node must have a certificate of this CA that names the address it is dialled by.
-            return ssl.create_default_context(cafile=self.tls)
+            context = ssl.create_default_context(cafile=self.tls)
         except (OSError, ssl.SSLError) as error:
             raise UsageError(
                 f"store.url: tls: {self.tls} cannot be read ({error.strerror}); expected a CA's certificate in PEM form"
             ) from error
+        context.hostname_checks_common_name = False
+        return context
 
 
 def parse_address(url: str) -> ClusterAddress:
@@ -86,5 +89,4 @@ def _hosts(url: str, where: str) -> tuple[tuple[str, ...], int]:
 
 
 def _refused(url: str, problem: str) -> UsageError:
-    shown = url.partition("@")[2] or url.partition("://")[2]
-    return UsageError(f"store.url: {problem} in {shown[:200]!r}; expected {_FORM}")
+    return UsageError(f"store.url: {problem} in {hide_password(url)[:200]!r}; expected {_FORM}")
