@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -39,6 +39,9 @@ from weft.store.tables import Table
 
 DOMAINS_A_STEP: Final = 50
 """Domains that one step serves, with one call and one batch."""
+HEAVY_SEGMENT: Final = 20
+"""Links of a domain whose pages take long to load that are under way, about: they would keep others waiting that could
+be loaded soon."""
 
 
 class DispatchStep(NamedTuple):
@@ -61,6 +64,7 @@ class _StepState:
     links: LinkRound
     budgets: Budgets
     filter: SegmentFilter
+    is_heavy: Callable[[str], bool]
     wanted: list[Reopen] = field(default_factory=list)
     taken: list[tuple[bytes, ChosenLink]] = field(default_factory=list)
     """The domain and the link of each of `wanted`."""
@@ -94,15 +98,18 @@ class Dispatcher:
         """A domain gets its next segment when the last one is nearly used up."""
         return max(1, self._settings.segment_size // 2)
 
-    def step(self, scope: Scope, room: int) -> DispatchStep:
-        """Serve some domains that have work, with at most about `room` links."""
+    def step(self, scope: Scope, room: int, is_heavy: Callable[[str], bool] = lambda domain: False) -> DispatchStep:
+        """Serve some domains that have work, with at most about `room` links.
+
+        `is_heavy` tells of which domains few links should be under way, because their pages take long to load.
+        """
         now = self._clock.now()
         cut_waits(self._store, self.low_water, now)
         links, budgets = LinkRound(self._store, self.low_water), Budgets(self._store)
         segment_filter = SegmentFilter(self._store, links, self._settings, scope, now)
         reconsidered = Reconsideration(self._store, links, scope, budgets, self._settings, now).run()
         wished = self._wishes.look(links, scope, now)
-        state = _StepState(scope, links, budgets, segment_filter)
+        state = _StepState(scope, links, budgets, segment_filter, is_heavy)
         for domain in islice(self._in_order(scope, links, now), DOMAINS_A_STEP):
             if len(state.wanted) >= room:
                 break
@@ -133,9 +140,14 @@ class Dispatcher:
     def _serve(self, domain: bytes, state: _StepState, now: int) -> None:
         """Take or hide the links of a domain's next segment."""
         state.domains += 1
-        if not state.links.works([domain])[domain].outstanding:
+        outstanding, settings = state.links.works([domain])[domain].outstanding, self._settings
+        if not outstanding:
             self._variants.none_is_under_way(domain)
-        segment = choose(self._store, state.links, domain, self._settings, now)
+        if state.is_heavy(plain_domain(domain.decode())):
+            if outstanding >= HEAVY_SEGMENT:
+                return
+            settings = replace(settings, segment_size=min(HEAVY_SEGMENT, settings.segment_size))
+        segment = choose(self._store, state.links, domain, settings, now)
         state.filter.prepare(domain, (chosen.uri for chosen in segment))
         for chosen in segment:
             if state.links.read([(domain, chosen.uri)])[0] != chosen.record:

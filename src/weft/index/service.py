@@ -20,7 +20,7 @@ from weft.index.builder import Builder
 from weft.index.idleness import Idleness
 from weft.index.outstanding_limit import OutstandingLimit
 from weft.mgmt.api import BuilderCalls
-from weft.mgmt.rules.chunks import SEALED_MOST
+from weft.mgmt.rules.chunks import CROWDING, SEALED_MOST
 from weft.mgmt.values import BuildChunk, Lease
 from weft.roles.calls import CallThread, ControlPlane, until_available
 from weft.roles.lease import LeaseKeeper
@@ -93,6 +93,7 @@ class IndexService:
         self._retrying = 0
         """Links that wait to be fetched again within this crawl, when it was last idle."""
         self._refused: dict[str, int] = {}
+        self._crowding: list[str] = []
         self._store: dict[str, int] = {}
         self._store_at = 0
         self._supply = OutstandingLimit(self._settings.outstanding)
@@ -196,6 +197,7 @@ class IndexService:
             was_busy = self._builder.is_busy
             if was_busy:
                 await self._load()
+                self._look_at_crowding()
                 await self._report(lease)
                 await self._give_back(lease)
         except LeaseLost:
@@ -250,11 +252,20 @@ class IndexService:
         if not built.results:
             return
         took = self._clock.now() - began
-        self._supply.after_round(took, built.freshness)
+        if not built.is_heavy:
+            # Heavy fetches wait because others go first: asking for less would not help.
+            self._supply.after_round(took, built.freshness)
         self._dispatcher.fetches_ended(built.uris)
         self.tally.add(built, took, self._clock.now())
         self._outstanding = max(0, self._outstanding - built.results)
         self._refused = {str(kind): count for kind, count in self._builder.discovery.refused.items()}
+
+    def _look_at_crowding(self) -> None:
+        """URL servers learn from the figures of which domains they should send nothing now."""
+        crowding = self._builder.crowding
+        if crowding != self._crowding:
+            self._crowding = crowding
+            self._keeper.beat_soon()
 
     async def _report(self, lease: Lease) -> None:
         """Tell the control plane which chunks are built; one whose report is refused is offered again."""
@@ -298,7 +309,7 @@ class IndexService:
         return bool(step.given or step.hidden or step.looked_at)
 
     def _step(self, room: int) -> DispatchStep:
-        return self._dispatcher.step(self._scope, room)
+        return self._dispatcher.step(self._scope, room, self._builder.is_heavy)
 
     async def _look_at_sites(self) -> None:
         began = self._clock.now()
@@ -321,7 +332,7 @@ class IndexService:
         if self._cluster is not None:
             facts["waits_for"] = self._cluster.waits_for()
         told = {"idle": idle, "is_idle": idle is not None, "refused": self._refused, "away": away, "store": self._store}
-        return {**facts, **told}
+        return {**facts, **told, CROWDING: self._crowding}
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:
