@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from weft.config.sections import DispatcherSettings
+from weft.dispatcher.domain_limit import Entry
 from weft.dispatcher.link_records import LinkRecord
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.parameters.hidden_links import REFUSED_BY_THE_WAY, come_closer, hidden, stand_in
@@ -87,23 +88,44 @@ class Discovery:
             rules.read(place for place in places if b"?" in place[1])
         added: Counter[bytes] = Counter()
         stand_ins: list[DiscoveredLink] = []
+        later: set[bytes] = set()
         for (link, site), host, record in zip(wanted.items(), hosts, records, strict=True):
             if record is not None:
                 if not _redirect_refusal(link, self._settings):
                     come_closer(links, (link.domain, link.uri), record, link)
                 self._to_recount[link.domain, link.uri] = None
+                is_left_out = record.refused_as is RefusalKind.DOMAINS
+                if is_left_out and not self._entry_refusal(links, scope, site, link, now):
+                    links.put(link.domain, link.uri, record.reopen(now))
             elif works[link.domain].links + added[link.domain] >= self._settings.domain_links:
                 self.refused[RefusalKind.LINKS_OF_A_DOMAIN] += 1
-            elif site is scope.anywhere and not links.enter(link.domain, self._settings.max_domains):
-                # Domains of sites that were named are not counted.
-                self.refused[RefusalKind.DOMAINS] += 1
+            elif not_entered := self._entry_refusal(links, scope, site, link, now):
+                self.refused[not_entered] += 1
+                later.add(link.uri)
             elif too_many := links.hosts.refusal(host, self._settings):
                 self.refused[too_many] += 1
             else:
                 added[link.domain] += 1
                 links.put(link.domain, link.uri, self._record(scope, link, site, now, rules, stand_ins))
-        self._see(links, places)
+        self._see(links, [place for place in places if place[1] not in later])
         return added.total(), stand_ins
+
+    def _entry_refusal(
+        self, links: LinkRound, scope: Scope, site: Site, link: DiscoveredLink, now: int
+    ) -> RefusalKind | None:
+        """Why the domain of a link is not entered, if it is one of any scope; a domain of a named site is not counted.
+
+        A link that would not be fetched is no reason to enter a domain.
+        """
+        if site is not scope.anywhere or links.domain_limit.is_entered(link.domain):
+            return None
+        if _redirect_refusal(link, self._settings):
+            return None  # Its record tells so; should it be opened, the domain is entered then.
+        refusal = scope.refusal(site, link.page, link.depth) or _trap_of(link, now, self._settings)
+        if refusal is not None:
+            return refusal.kind
+        entry = links.domain_limit.enter(link.domain, link.source, self._settings.max_domains)
+        return None if entry is Entry.ENTERED else RefusalKind.DOMAINS
 
     def _see(self, links: LinkRound, places: list[tuple[bytes, bytes]]) -> None:
         """Remember links, except those that another way may open: they must be noticed when they are found again."""

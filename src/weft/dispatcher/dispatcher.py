@@ -13,6 +13,7 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.budgets import Budgets
+from weft.dispatcher.domain_limit import Entry
 from weft.dispatcher.domain_work import WORK, list_row, split_listed, works
 from weft.dispatcher.fetch_results import SOON
 from weft.dispatcher.link_records import LinkPhase
@@ -31,6 +32,7 @@ from weft.mgmt.api import DispatcherCalls
 from weft.mgmt.values import Reopen
 from weft.model.domain import plain_domain, reversed_domain
 from weft.model.host import web_host_of
+from weft.model.refusal import Refusal, RefusalKind
 from weft.model.site import Site
 from weft.model.url import PageUrl, Uri, domain_of
 from weft.model.versions import BASES
@@ -42,6 +44,9 @@ DOMAINS_A_STEP: Final = 50
 HEAVY_SEGMENT: Final = 20
 """Links of a domain whose pages take long to load that are under way, about: they would keep others waiting that could
 be loaded soon."""
+
+NO_PLACE_WAIT: Final = 3_600_000
+"""Milliseconds until a domain that did not answer is tried again, if there is no place for it now."""
 
 
 class DispatchStep(NamedTuple):
@@ -139,6 +144,7 @@ class Dispatcher:
 
     def _serve(self, domain: bytes, state: _StepState, now: int) -> None:
         """Take or hide the links of a domain's next segment."""
+        scope = state.scope
         state.domains += 1
         outstanding, settings = state.links.works([domain])[domain].outstanding, self._settings
         if not outstanding:
@@ -155,6 +161,8 @@ class Dispatcher:
                 continue
             page = PageUrl(chosen.record.url, Uri(chosen.uri.decode()), plain_domain(domain.decode()))
             verdict = self._judge(state, domain, chosen, page)
+            if verdict is not None and verdict.site is scope.anywhere:
+                verdict = self._entered(state, domain, chosen, verdict, now)
             if verdict is None or verdict.refusal:
                 state.hidden += 1
                 if verdict is not None and verdict.refusal:
@@ -170,6 +178,27 @@ class Dispatcher:
         if verdict.refusal or verdict.site is None or chosen.record.fetched:
             return verdict
         return ScopeVerdict(verdict.site, state.budgets.exhausted(verdict.site))
+
+    def _entered(
+        self, state: _StepState, domain: bytes, chosen: ChosenLink, verdict: ScopeVerdict, now: int
+    ) -> ScopeVerdict | None:
+        """A domain that did not answer must find a place again, and one that was not entered yet must find one.
+
+        None: it is tried later.
+        """
+        limit, record = state.links.domain_limit, chosen.record
+        if verdict.refusal:
+            limit.fetched(domain, has_answered=False)
+            return verdict
+        is_new = bool(record.source) and not record.fetched and not limit.is_entered(domain)
+        if record.is_wanted_at_once or not (is_new or limit.gave_its_place_back(domain)):
+            return verdict
+        if limit.enter(domain, record.source, self._settings.max_domains) is Entry.ENTERED:
+            return verdict
+        if record.fetched:
+            state.links.put(domain, chosen.uri, msgspec.structs.replace(record, due=now + NO_PLACE_WAIT))
+            return None
+        return verdict._replace(refusal=Refusal(RefusalKind.DOMAINS, "there is no place to try this domain"))
 
     def _take(self, state: _StepState, domain: bytes, chosen: ChosenLink, site: Site | None) -> None:
         if site is not None and not chosen.record.fetched:

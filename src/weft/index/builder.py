@@ -12,7 +12,7 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discovery import DiscoveredLink, Discovery
-from weft.dispatcher.fetch_results import FetchKind, after_fetch, time_of_fetch
+from weft.dispatcher.fetch_results import FetchKind, after_fetch, answered, time_of_fetch
 from weft.dispatcher.lastmods import Lastmods
 from weft.dispatcher.link_records import LinkRecord
 from weft.dispatcher.link_round import LinkRound
@@ -314,6 +314,8 @@ class Builder:
             if read.fetched.kind is FetchKind.LISTING:
                 after = msgspec.structs.replace(after, scope=scope.digest)
             round_.put(*place, after)
+            if (has_answered := answered(read.fetched)) is not None:
+                round_.domain_limit.fetched(place[0], has_answered=has_answered)
             if rules:
                 learn_from_fetch(rules, round_, place, after, read.fetched)
             found += self._found(link, read, record)
