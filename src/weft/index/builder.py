@@ -166,6 +166,8 @@ class Builder:
 
         Raises StoreError if the store cannot be written: then nothing is lost, and the next process loads the rest.
         """
+        if self._reading.waiting:
+            self._share.others_are_there(self._clock.now())
         heavy = self._heavy() if self._share.is_turn(self._clock.now()) else []
         ready, loaded = heavy or self._ready(), list[ReadyFetch]()
         began = self._clock.now()
@@ -177,7 +179,7 @@ class Builder:
         if heavy:
             self._share.heavy_loaded(began, now)
         elif built.results:
-            self._share.others_loaded(now)
+            self._share.others_are_there(now)
             self._ahead.after_round(built.results, now)
         if heavy or not self._reading.waiting:
             self._ahead.rest()

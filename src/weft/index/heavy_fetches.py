@@ -18,7 +18,7 @@ ten seconds to load."""
 REST: Final = 2
 """How many times as long as heavy fetches took the others go first."""
 OTHERS: Final = 2000
-"""Milliseconds after others were loaded for which they are still reckoned with."""
+"""Milliseconds after others were last there for which they are still reckoned with."""
 _REMEMBERED: Final = 10_000
 _TOLD: Final = 50
 """Domains that are named to others at a time: the largest ones."""
@@ -103,12 +103,13 @@ class HeavyShare:
         """Whether a heavy fetch may be loaded now; the others may wait that long, too: nobody waits for ever."""
         return now >= self._not_before or self._others_at is None or now - self._others_at > OTHERS
 
-    def others_loaded(self, now: int) -> None:
+    def others_are_there(self, now: int) -> None:
+        """Others wait, or were loaded."""
         self._others_at = now
 
     def heavy_loaded(self, began: int, now: int) -> None:
         took = now - began
         self._not_before = now + REST * took
-        if self._others_at is not None and self._others_at + OTHERS >= began:
-            # They could not be loaded meanwhile, so nothing says that there are none.
-            self._others_at = now
+        if self._others_at is not None:
+            # None could be taken in hand meanwhile, so that this time says nothing about them.
+            self._others_at += took
