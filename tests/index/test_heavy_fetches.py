@@ -141,7 +141,7 @@ def test_a_heavy_fetch_comes_apart_and_the_next_ones_of_its_domain_are_not_waite
     world.builder.open(world.mgmt.take_crawled(world.lease))
     light = [lanes.take(SOON) for _ in range(4)]
     assert {ready.link.url[:16] for ready in light if ready} == {"https://good.com"}
-    taken = []
+    taken: list[str] = []
     while len(taken) < 4:
         lanes.gather(1, 0.01)
         taken += [ready.link.url for ready in [lanes.take_heavy()] if ready]
@@ -163,7 +163,7 @@ def test_what_waits_of_heavy_fetches_is_bounded_in_bytes(
     assert [lanes.take(SOON) is not None for _ in range(4)] == [True] * 4
     with lanes._changed:
         assert lanes._arrived.wait_for(lambda: len(lanes._heavy_ready) == 1 and len(lanes._unread) == 3, SOON)
-    urls = set()
+    urls: set[str] = set()
     while len(urls) < 4:
         urls |= {ready.link.url for ready in [lanes.take_heavy()] if ready}
         lanes.take(0.01)

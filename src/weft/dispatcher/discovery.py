@@ -79,6 +79,7 @@ class Discovery:
         self, links: LinkRound, scope: Scope, wanted: dict[DiscoveredLink, Site], now: int, rules: ParameterRound | None
     ) -> tuple[int, list[DiscoveredLink]]:
         """How many were added, and the links to fetch in place of those that are hidden."""
+        wanted = self._enterable(links, scope, wanted, now)
         places = [(link.domain, link.uri) for link in wanted]
         records = links.read(places)
         works = links.works({link.domain for link in wanted})
@@ -88,7 +89,6 @@ class Discovery:
             rules.read(place for place in places if b"?" in place[1])
         added: Counter[bytes] = Counter()
         stand_ins: list[DiscoveredLink] = []
-        later: set[bytes] = set()
         for (link, site), host, record in zip(wanted.items(), hosts, records, strict=True):
             if record is not None:
                 if not _redirect_refusal(link, self._settings):
@@ -101,14 +101,27 @@ class Discovery:
                 self.refused[RefusalKind.LINKS_OF_A_DOMAIN] += 1
             elif not_entered := self._entry_refusal(links, scope, site, link, now):
                 self.refused[not_entered] += 1
-                later.add(link.uri)
             elif too_many := links.hosts.refusal(host, self._settings):
                 self.refused[too_many] += 1
             else:
                 added[link.domain] += 1
                 links.put(link.domain, link.uri, self._record(scope, link, site, now, rules, stand_ins))
-        self._see(links, [place for place in places if place[1] not in later])
+        self._see(links, places)
         return added.total(), stand_ins
+
+    def _enterable(
+        self, links: LinkRound, scope: Scope, wanted: dict[DiscoveredLink, Site], now: int
+    ) -> dict[DiscoveredLink, Site]:
+        """Without those of new domains that may not be entered now: nothing is read for them, nor remembered."""
+        unknown = links.domain_limit.unknown({link.domain for link, site in wanted.items() if site is scope.anywhere})
+        enterable: dict[DiscoveredLink, Site] = {}
+        for link, site in wanted.items():
+            refusal = self._entry_refusal(links, scope, site, link, now) if link.domain in unknown else None
+            if refusal is None:
+                enterable[link] = site
+            else:
+                self.refused[refusal] += 1
+        return enterable
 
     def _entry_refusal(
         self, links: LinkRound, scope: Scope, site: Site, link: DiscoveredLink, now: int

@@ -15,7 +15,7 @@ s:*         site:domains        how many answered
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
@@ -125,6 +125,13 @@ class DomainLimit:
                 self._again[page.encode()] = True
             return Entry.LATER
         return Entry.ENTERED
+
+    def unknown(self, domains: Collection[bytes]) -> set[bytes]:
+        """Those that were never entered; read at once."""
+        unread = [domain for domain in dict.fromkeys(domains) if domain not in self._domains]
+        cells = self._reader.get(Table.LINKS, [_entered_column(domain) for domain in unread])
+        self._domains |= {domain: cell.value if cell else None for domain, cell in zip(unread, cells, strict=True)}
+        return {domain for domain in domains if self._domains[domain] is None}
 
     def is_entered(self, domain: bytes) -> bool:
         """Whether it answered, or is tried."""
