@@ -231,6 +231,8 @@ NOTHING = CrawlSummary(
     ("changes", "is_complete", "said"),
     [
         ({}, True, "Crawl finished: 5 pages"),
+        ({"unbuilt_chunks": 2}, True, "2 chunks of fetched pages; the next `weft crawl` builds them first."),
+        ({"search_waits": 45_000}, True, "the words of links to 45,000 linked pages are still missing"),
         ({"missed": {"429": 138}}, False, "138 pages could not be had: 429."),
         ({"missed": {"429": 138, "network": 1}}, False, "139 pages could not be had: 138 x 429, 1 x network."),
         (

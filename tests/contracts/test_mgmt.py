@@ -24,6 +24,7 @@ from weft.mgmt.values import (
     LinkState,
     NewLink,
     NodeState,
+    NodeTold,
     NodeType,
     Reopen,
     RestingHost,
@@ -1120,3 +1121,14 @@ def test_what_waits_for_builders_is_told_while_one_is_online(mgmt: Mgmt, crawler
     assert mgmt.build_queue() == BuildQueue(4, START - 12)
     mgmt.tell(builder, NodeState.PAUSED)
     assert mgmt.build_queue() == BuildQueue()
+
+
+def test_domains_of_which_builders_have_too_much_are_told_while_they_say_so(mgmt: Mgmt) -> None:
+    builder = mgmt.register(NodeType.INDEX_BUILDER, BUILDER)
+    mgmt.tell(builder, NodeState.ONLINE)
+    mgmt.heartbeat(builder, NodeTold(figures={"crowding": ["b.com", "a.com"], "pages": 7}))
+    assert mgmt.build_queue().crowding == ["a.com", "b.com"]
+    mgmt.heartbeat(builder, NodeTold(figures={"crowding": [], "pages": 8}))
+    assert mgmt.build_queue().crowding == []
+    mgmt.heartbeat(builder, NodeTold(figures={"pages": 9}))
+    assert mgmt.build_queue().crowding == [], "a builder of an older weft"

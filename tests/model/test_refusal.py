@@ -43,7 +43,7 @@ def test_what_is_no_refusal_is_none_unless_it_names_a_kind(text: str) -> None:
 def test_only_what_leaves_a_record_is_reconsidered() -> None:
     counted = {kind for kind in RefusalKind if kind not in RECONSIDERED}
     assert RefusalKind.PARAMETERS in counted
-    assert counted >= {RefusalKind.LINKS_OF_A_HOST, RefusalKind.HOSTS_OF_A_DOMAIN, RefusalKind.DOMAINS}
+    assert counted >= {RefusalKind.LINKS_OF_A_HOST, RefusalKind.HOSTS_OF_A_DOMAIN}
 
 
 def test_the_document_lists_every_kind() -> None:

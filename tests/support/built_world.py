@@ -62,6 +62,14 @@ class LocalReading:
         asked = self.given.popleft()
         return ReadyFetch(asked.ticket, asked.link, self._reader.read(asked.link, asked.members))
 
+    def take_heavy(self) -> ReadyFetch | None:
+        """Nothing is set apart: all are taken in the order in which they came."""
+
+    heavy: dict[str, int] = {}  # noqa: RUF012 - never changed
+
+    def is_heavy(self, domain: str) -> bool:
+        return False
+
     def drop(self) -> None:
         self.given.clear()
 

@@ -18,6 +18,7 @@ from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc
 from weft.mgmt.memory import MemoryMgmt
 from weft.model.domain import reversed_domain
+from weft.model.fetch_error import FetchError
 from weft.model.site import Site
 from weft.model.url import UrlRules
 from weft.store.api import Cell, Column
@@ -64,6 +65,7 @@ class CrawlWorld:
         record = round_.read([place])[0] or LinkRecord(url=RULES.identify(url).url)
         fetched = Fetched(kind=FetchKind.PAGE, at=self.clock.now(), status=200)
         round_.put(*place, after_fetch(record, fetched, self.settings))
+        round_.domain_limit.fetched(place[0], has_answered=True)
         raw = [RawLink(link) if isinstance(link, str) else RawLink(link[0], rel=link[1]) for link in links]
         follow = [link.href for link in raw if link.rel != "nofollow"]
         source = place[1].decode()
@@ -71,6 +73,19 @@ class CrawlWorld:
         self.discovery.offer(round_, self.scope, found, self.clock.now())
         page = load_page(RULES, RULES.identify(url), self.clock.now(), raw, Doc())
         self.index.apply([page], round_.cells())
+        self.clock.advance(0.001)
+
+    def fail(self, *urls: str, error: FetchError = FetchError.UNKNOWN_HOST) -> None:
+        """These were asked and nobody answered."""
+        round_ = LinkRound(self.store, self.dispatcher.low_water)
+        for url in urls:
+            place = place_of(url)
+            record = round_.read([place])[0]
+            assert record is not None
+            fetched = Fetched(kind=FetchKind.FAILED, at=self.clock.now(), error=error)
+            round_.put(*place, after_fetch(record, fetched, self.settings))
+            round_.domain_limit.fetched(place[0], has_answered=False)
+        self.index.apply([], round_.cells())
         self.clock.advance(0.001)
 
     def step(self, room: int = 1000) -> DispatchStep:

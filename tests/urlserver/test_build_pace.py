@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.frontier_driving import Driven
 from weft.mgmt.values import BuildQueue
 from weft.urlserver.build_pace import LEAST, LONGEST, BuildPace
 from weft.urlserver.in_flight import InFlight, SpiderId
@@ -60,3 +61,13 @@ def test_only_so_many_are_sent_until_more_are_allowed() -> None:
     assert not in_flight.has_room
     in_flight.allow()
     assert in_flight.has_room
+
+
+def test_nothing_is_sent_to_a_domain_of_which_builders_have_too_much() -> None:
+    driven = Driven(req_host_per_sec=10.0)
+    for name, ip in (("www.heavy.com", "192.0.2.1"), ("a.com", "192.0.2.2")):
+        driven.host(name, ip=ip)
+    driven.frontier.in_flight.hold(["heavy.com"])
+    assert {fetch.url.split("/")[2] for fetch in driven.after(1)} == {"a.com"}
+    driven.frontier.in_flight.hold([])
+    assert {fetch.url.split("/")[2] for fetch in driven.after(1)} == {"www.heavy.com"}

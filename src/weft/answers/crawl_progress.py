@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weft.answers.disk import Disk, look_at_disk
+from weft.answers.search_servers import STATUS as SEARCH_STATUS
 from weft.clock import Clock, MonotonicClock
 from weft.config.sections import DispatcherSettings
 from weft.mgmt.api import OperatorCalls
@@ -142,6 +143,10 @@ class CrawlProgress:
             for reason, number in (done.get("refused") or {}).items():
                 found[reason] = found.get(reason, 0) + number
         return found
+
+    def search_waits(self) -> int:
+        """Documents that the index server of this run had still to write when it told so last."""
+        return int((last_status(self.home, SEARCH_STATUS) or {}).get("pending") or 0)
 
     @property
     def seconds(self) -> float:

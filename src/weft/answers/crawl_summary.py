@@ -54,6 +54,10 @@ class CrawlSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Hosts that asked for more patience than a crawl has."""
     failed_chunks: int
     """Chunks that could not be built, so their pages are not in the index."""
+    unbuilt_chunks: int = 0
+    """Chunks of fetched pages that wait to be built: the next start builds them."""
+    search_waits: int = 0
+    """Documents that search had still to write, because of links to them: the next start writes them."""
     freshness: float | None
     """Seconds from the end of a fetch until it is in the answers; half of them took longer."""
     disk: Disk
@@ -102,6 +106,8 @@ def crawl_summary(
         missed=missed_of(statuses, errors),
         left_behind=progress.left_behind() if is_finished else RestingHosts(0, []),
         failed_chunks=counts.chunks.get("error", 0) if counts else 0,
+        unbuilt_chunks=sum(counts.chunks.get(task, 0) for task in ("crawled", "building", "waiting")) if counts else 0,
+        search_waits=progress.search_waits(),
         freshness=(progress.index.get("freshness") or {}).get("p50"),
         disk=progress.disk,
         was_full=progress.was_full,

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -251,7 +250,12 @@ def _run(
         own = frozenset({index, *(f"127.0.0.1:{port}" for port in ports.numbers), web.node})
         progress = CrawlProgress(mgmt, home, archive, settings.spider.min_free, own, patience)
         view = view_for(sys.stdout, progress, goal, as_json=as_json)
-        completing = {"indexserver": partial(search_progress, home)}
+
+        def search_gets_on() -> object:
+            # Whoever sets a limit in time does not want to wait until all is searchable: the next start goes on.
+            return None if goal.is_over_at(progress.seconds) else search_progress(home)
+
+        completing = {"indexserver": search_gets_on}
         supervisor = Supervisor(roles, home / "logs", view.say, lock, lambda: progress.was_full, completing)
         watch = _Watch(progress, view, goal, web)
         with run_token(home), view:
@@ -310,8 +314,8 @@ class _Watch:
     def is_over(self) -> str:
         from weft.answers.crawl_summary import FINISHED
 
-        seconds, pages = self._goal.seconds, self._goal.pages
-        if seconds is not None and self._progress.seconds >= seconds:
+        seconds, pages = self._goal.seconds or 0.0, self._goal.pages
+        if self._goal.is_over_at(self._progress.seconds):
             return f"stopped after {seconds:g} s (--seconds)"
         if pages is not None and self._progress.total("pages") >= pages:
             return f"stopped after {pages:,} pages (--pages)"

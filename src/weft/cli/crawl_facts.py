@@ -24,6 +24,10 @@ class Goal:
     is_endless: bool = False
     """Not even then."""
 
+    def is_over_at(self, seconds: float) -> bool:
+        """Whether the limit in time is reached."""
+        return self.seconds is not None and seconds >= self.seconds
+
     def share_done(self, progress: CrawlProgress) -> float | None:
         shares = []
         if self.pages is not None:

@@ -29,6 +29,12 @@ def summary_lines(summary: CrawlSummary, home_flag: Path | None) -> list[str]:
         lines.append(f"Errors: {counted(failures)}")
     if summary.failed_chunks:
         lines.append(f"Not indexed: {amount(summary.failed_chunks, 'chunk')}; `weft retry` tries again.")
+    if summary.unbuilt_chunks:
+        chunks = amount(summary.unbuilt_chunks, "chunk")
+        lines.append(f"Not in the index yet: {chunks} of fetched pages; the next `weft crawl` builds them first.")
+    if summary.search_waits:
+        words = amount(summary.search_waits, "linked page")
+        lines.append(f"Search: the words of links to {words} are still missing; the next `weft crawl` adds them.")
     skipped = {**summary.refused, **refusals_of(summary.errors)}
     if any(skipped.values()):
         lines.append(f"Skipped: {counted(skipped)}")

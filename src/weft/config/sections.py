@@ -376,7 +376,10 @@ class DispatcherSettings:
         10_000_000, "Maximum links kept for one domain. Further ones are dropped.", Between(1, 1_000_000_000), "links"
     )
     max_domains: int = key(
-        1000, 'Maximum domains that a crawl with scope "any" enters.', Between(1, 100_000_000), "domains"
+        1000,
+        'Maximum domains that a crawl with scope "any" enters; one that never answers does not count.',
+        Between(1, 100_000_000),
+        "domains",
     )
     path_chars: int = key(
         1024, "Maximum length of path and query together. A longer URL is a trap.", Between(16, 2048), "characters"

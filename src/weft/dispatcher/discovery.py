@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from weft.config.sections import DispatcherSettings
+from weft.dispatcher.domain_limit import Entry
 from weft.dispatcher.link_records import LinkRecord
 from weft.dispatcher.link_round import LinkRound
 from weft.dispatcher.parameters.hidden_links import REFUSED_BY_THE_WAY, come_closer, hidden, stand_in
@@ -78,6 +79,7 @@ class Discovery:
         self, links: LinkRound, scope: Scope, wanted: dict[DiscoveredLink, Site], now: int, rules: ParameterRound | None
     ) -> tuple[int, list[DiscoveredLink]]:
         """How many were added, and the links to fetch in place of those that are hidden."""
+        wanted = self._enterable(links, scope, wanted, now)
         places = [(link.domain, link.uri) for link in wanted]
         records = links.read(places)
         works = links.works({link.domain for link in wanted})
@@ -92,11 +94,13 @@ class Discovery:
                 if not _redirect_refusal(link, self._settings):
                     come_closer(links, (link.domain, link.uri), record, link)
                 self._to_recount[link.domain, link.uri] = None
+                is_left_out = record.refused_as is RefusalKind.DOMAINS
+                if is_left_out and not self._entry_refusal(links, scope, site, link, now):
+                    links.put(link.domain, link.uri, record.reopen(now))
             elif works[link.domain].links + added[link.domain] >= self._settings.domain_links:
                 self.refused[RefusalKind.LINKS_OF_A_DOMAIN] += 1
-            elif site is scope.anywhere and not links.enter(link.domain, self._settings.max_domains):
-                # Domains of sites that were named are not counted.
-                self.refused[RefusalKind.DOMAINS] += 1
+            elif not_entered := self._entry_refusal(links, scope, site, link, now):
+                self.refused[not_entered] += 1
             elif too_many := links.hosts.refusal(host, self._settings):
                 self.refused[too_many] += 1
             else:
@@ -104,6 +108,37 @@ class Discovery:
                 links.put(link.domain, link.uri, self._record(scope, link, site, now, rules, stand_ins))
         self._see(links, places)
         return added.total(), stand_ins
+
+    def _enterable(
+        self, links: LinkRound, scope: Scope, wanted: dict[DiscoveredLink, Site], now: int
+    ) -> dict[DiscoveredLink, Site]:
+        """Without those of new domains that may not be entered now: nothing is read for them, nor remembered."""
+        unknown = links.domain_limit.unknown({link.domain for link, site in wanted.items() if site is scope.anywhere})
+        enterable: dict[DiscoveredLink, Site] = {}
+        for link, site in wanted.items():
+            refusal = self._entry_refusal(links, scope, site, link, now) if link.domain in unknown else None
+            if refusal is None:
+                enterable[link] = site
+            else:
+                self.refused[refusal] += 1
+        return enterable
+
+    def _entry_refusal(
+        self, links: LinkRound, scope: Scope, site: Site, link: DiscoveredLink, now: int
+    ) -> RefusalKind | None:
+        """Why the domain of a link is not entered, if it is one of any scope; a domain of a named site is not counted.
+
+        A link that would not be fetched is no reason to enter a domain.
+        """
+        if site is not scope.anywhere or links.domain_limit.is_entered(link.domain):
+            return None
+        if _redirect_refusal(link, self._settings):
+            return None  # Its record tells so; should it be opened, the domain is entered then.
+        refusal = scope.refusal(site, link.page, link.depth) or _trap_of(link, now, self._settings)
+        if refusal is not None:
+            return refusal.kind
+        entry = links.domain_limit.enter(link.domain, link.source, self._settings.max_domains)
+        return None if entry is Entry.ENTERED else RefusalKind.DOMAINS
 
     def _see(self, links: LinkRound, places: list[tuple[bytes, bytes]]) -> None:
         """Remember links, except those that another way may open: they must be noticed when they are found again."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -13,6 +13,7 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.budgets import Budgets
+from weft.dispatcher.domain_limit import Entry
 from weft.dispatcher.domain_work import WORK, list_row, split_listed, works
 from weft.dispatcher.fetch_results import SOON
 from weft.dispatcher.link_records import LinkPhase
@@ -31,6 +32,7 @@ from weft.mgmt.api import DispatcherCalls
 from weft.mgmt.values import Reopen
 from weft.model.domain import plain_domain, reversed_domain
 from weft.model.host import web_host_of
+from weft.model.refusal import Refusal, RefusalKind
 from weft.model.site import Site
 from weft.model.url import PageUrl, Uri, domain_of
 from weft.model.versions import BASES
@@ -39,6 +41,12 @@ from weft.store.tables import Table
 
 DOMAINS_A_STEP: Final = 50
 """Domains that one step serves, with one call and one batch."""
+HEAVY_SEGMENT: Final = 20
+"""Links of a domain whose pages take long to load that are under way, about: they would keep others waiting that could
+be loaded soon."""
+
+NO_PLACE_WAIT: Final = 3_600_000
+"""Milliseconds until a domain that did not answer is tried again, if there is no place for it now."""
 
 
 class DispatchStep(NamedTuple):
@@ -61,6 +69,7 @@ class _StepState:
     links: LinkRound
     budgets: Budgets
     filter: SegmentFilter
+    is_heavy: Callable[[str], bool]
     wanted: list[Reopen] = field(default_factory=list)
     taken: list[tuple[bytes, ChosenLink]] = field(default_factory=list)
     """The domain and the link of each of `wanted`."""
@@ -94,15 +103,18 @@ class Dispatcher:
         """A domain gets its next segment when the last one is nearly used up."""
         return max(1, self._settings.segment_size // 2)
 
-    def step(self, scope: Scope, room: int) -> DispatchStep:
-        """Serve some domains that have work, with at most about `room` links."""
+    def step(self, scope: Scope, room: int, is_heavy: Callable[[str], bool] = lambda domain: False) -> DispatchStep:
+        """Serve some domains that have work, with at most about `room` links.
+
+        `is_heavy` tells of which domains few links should be under way, because their pages take long to load.
+        """
         now = self._clock.now()
         cut_waits(self._store, self.low_water, now)
         links, budgets = LinkRound(self._store, self.low_water), Budgets(self._store)
         segment_filter = SegmentFilter(self._store, links, self._settings, scope, now)
         reconsidered = Reconsideration(self._store, links, scope, budgets, self._settings, now).run()
         wished = self._wishes.look(links, scope, now)
-        state = _StepState(scope, links, budgets, segment_filter)
+        state = _StepState(scope, links, budgets, segment_filter, is_heavy)
         for domain in islice(self._in_order(scope, links, now), DOMAINS_A_STEP):
             if len(state.wanted) >= room:
                 break
@@ -132,10 +144,16 @@ class Dispatcher:
 
     def _serve(self, domain: bytes, state: _StepState, now: int) -> None:
         """Take or hide the links of a domain's next segment."""
+        scope = state.scope
         state.domains += 1
-        if not state.links.works([domain])[domain].outstanding:
+        outstanding, settings = state.links.works([domain])[domain].outstanding, self._settings
+        if not outstanding:
             self._variants.none_is_under_way(domain)
-        segment = choose(self._store, state.links, domain, self._settings, now)
+        if state.is_heavy(plain_domain(domain.decode())):
+            if outstanding >= HEAVY_SEGMENT:
+                return
+            settings = replace(settings, segment_size=min(HEAVY_SEGMENT, settings.segment_size))
+        segment = choose(self._store, state.links, domain, settings, now)
         state.filter.prepare(domain, (chosen.uri for chosen in segment))
         for chosen in segment:
             if state.links.read([(domain, chosen.uri)])[0] != chosen.record:
@@ -143,6 +161,8 @@ class Dispatcher:
                 continue
             page = PageUrl(chosen.record.url, Uri(chosen.uri.decode()), plain_domain(domain.decode()))
             verdict = self._judge(state, domain, chosen, page)
+            if verdict is not None and verdict.site is scope.anywhere:
+                verdict = self._entered(state, domain, chosen, verdict, now)
             if verdict is None or verdict.refusal:
                 state.hidden += 1
                 if verdict is not None and verdict.refusal:
@@ -158,6 +178,27 @@ class Dispatcher:
         if verdict.refusal or verdict.site is None or chosen.record.fetched:
             return verdict
         return ScopeVerdict(verdict.site, state.budgets.exhausted(verdict.site))
+
+    def _entered(
+        self, state: _StepState, domain: bytes, chosen: ChosenLink, verdict: ScopeVerdict, now: int
+    ) -> ScopeVerdict | None:
+        """A domain that did not answer must find a place again, and one that was not entered yet must find one.
+
+        None: it is tried later.
+        """
+        limit, record = state.links.domain_limit, chosen.record
+        if verdict.refusal:
+            limit.fetched(domain, has_answered=False)
+            return verdict
+        is_new = bool(record.source) and not record.fetched and not limit.is_entered(domain)
+        if record.is_wanted_at_once or not (is_new or limit.gave_its_place_back(domain)):
+            return verdict
+        if limit.enter(domain, record.source, self._settings.max_domains) is Entry.ENTERED:
+            return verdict
+        if record.fetched:
+            state.links.put(domain, chosen.uri, msgspec.structs.replace(record, due=now + NO_PLACE_WAIT))
+            return None
+        return verdict._replace(refusal=Refusal(RefusalKind.DOMAINS, "there is no place to try this domain"))
 
     def _take(self, state: _StepState, domain: bytes, chosen: ChosenLink, site: Site | None) -> None:
         if site is not None and not chosen.record.fetched:

@@ -10,7 +10,7 @@ import msgspec
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.mgmt.values import WarcPosition
-from weft.model.fetch_error import HASTE_TRIES, FetchError
+from weft.model.fetch_error import HASTE_TRIES, Fault, FetchError
 from weft.model.original import Original
 from weft.model.refusal import type_by_header
 
@@ -59,6 +59,14 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     canonical: str = ""
     content_type: str = ""
     """As the header says; only of a file whose type is not wanted."""
+
+
+def answered(fetched: Fetched) -> bool | None:
+    """Whether there is a server that answered; None: that was not found out."""
+    if fetched.status or not fetched.error:
+        return True
+    fault = FetchError.of(fetched.error).fault
+    return None if fault is Fault.OURS else fault is Fault.LINK
 
 
 def time_of_fetch(ended: int, record: LinkRecord | None, now: int) -> int:

@@ -53,7 +53,7 @@ class LinkRound:
         self.hosts = HostLimits(reader)
         self._before: dict[tuple[bytes, bytes], LinkRecord | None] = {}
         self._after: dict[tuple[bytes, bytes], LinkRecord] = {}
-        self._domain_limit = DomainLimit(reader)
+        self.domain_limit = DomainLimit(reader)
 
     def read(self, links: Sequence[tuple[bytes, bytes]]) -> list[LinkRecord | None]:
         """The records of (domain, uri), as they are now in this round."""
@@ -72,10 +72,6 @@ class LinkRound:
         cells = self._reader.get(Table.FLUO, [uri_info_column(*link) for link in links])
         return [UriInfo.decode(cell.value).references if cell else 0 for cell in cells]
 
-    def enter(self, domain: bytes, most: int) -> bool:
-        """Whether a crawl of any scope may enter this domain, if it may enter `most` in all; if so, it is counted."""
-        return self._domain_limit.enter(domain, most)
-
     def changed(self) -> Iterator[ChangedLink]:
         """The links whose records differ from what is stored."""
         for (domain, uri), after in self._after.items():
@@ -84,7 +80,7 @@ class LinkRound:
                 yield ChangedLink(domain, uri, before, after)
 
     def cells(self) -> Cells:
-        cells = {**self.hosts.cells(), **self._domain_limit.cells()}
+        cells = {**self.hosts.cells(), **self.domain_limit.cells()}
         by_domain: defaultdict[bytes, list[tuple[LinkRecord | None, LinkRecord]]] = defaultdict(list)
         moves: defaultdict[bytes, Moves] = defaultdict(Moves)
         for domain, uri, before, after in self.changed():

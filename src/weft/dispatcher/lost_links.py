@@ -4,7 +4,8 @@ They are judged by what pages say and what the sites are, not by what discovery 
 
 - links out of scope, with rel nofollow (also where their page says it of all), or refused for another reason: most
   refusals leave a record, but one that holds now is no loss without it either;
-- links beyond a limit that counts without keeping records: links of a domain or host, hosts of a domain, domains;
+- links beyond a limit that counts without keeping records: links of a domain or host, hosts of a domain;
+- where any domain may be crawled, links of those that were not entered: which of them are tried depends on the order;
 - links of a domain whose sites or settings changed, until the dispatcher has looked at its references again;
 - links of which that look reads only the first few sources, none of which may be followed;
 - links of pages that were imported, which are discovered by nobody.
@@ -109,7 +110,7 @@ class LostLinks:
             # Asked as if it was kept: what is still allowed is counted, in a round that nobody writes.
             is_beyond_a_limit = (
                 works[link.domain].links >= self.settings.domain_links
-                or (self._is_of_any_site(link) and not round_.enter(link.domain, self.settings.max_domains))
+                or (self._is_of_any_site(link) and not round_.domain_limit.is_entered(link.domain))
                 or round_.hosts.refusal((link.domain, host_of(link.uri)), self.settings)
             )
             if not is_beyond_a_limit and self._may_be_found(link):

@@ -21,9 +21,10 @@ from weft.dispatcher.scope import Scope
 from weft.dispatcher.unknown_references import UnknownReferences
 from weft.linkindex import keys
 from weft.linkindex.cells import Cells
+from weft.linkindex.records import decode_page
 from weft.model.domain import plain_domain, reversed_domain
 from weft.model.refusal import RECONSIDERED, Refusal, type_in_header
-from weft.model.url import Uri, domain_of, url_of
+from weft.model.url import Uri, domain_of, identity_of, url_of
 from weft.store.api import Column, Reader
 from weft.store.tables import Table
 
@@ -31,6 +32,8 @@ LOOKED_AT: Final = 2000
 """Records and references that one step reads."""
 TASKS: Final = 64
 """Domains that one step reconsiders, if they are small."""
+PAGES: Final = 200
+"""Pages of which one step sees whether they are to be looked at again."""
 _DOMAINS: Final = 500
 """Domains that one step only compares with the names of the sites."""
 _EVERY_DOMAIN: Final = {
@@ -76,6 +79,8 @@ class Reconsideration:
             self._looked_at += 1
         if len(tasks) < TASKS:
             self._find_domains()
+        if self._scope.anywhere is not None:
+            self._look_at_pages()
         if self._found:
             Discovery(self._settings, remembered=0).offer(self._links, self._scope, self._found, self._now)
         return Reconsidered(self._cells, self._looked_at)
@@ -92,6 +97,22 @@ class Reconsideration:
             rest = some[TASKS:] or found[_DOMAINS:]
             self._cells[site_changes.task_for_all_key(task.qualifier)] = rest[0] if rest else None
             self._looked_at += 1
+
+    def _look_at_pages(self) -> None:
+        """Find the links of pages that name domains which may be tried now."""
+        for page in self._links.domain_limit.pages_to_look_at(self._settings.max_domains, PAGES):
+            domain = reversed_domain(domain_of(Uri(page.decode()))).encode()
+            record = self._links.read([(domain, page)])[0]
+            cell = self._reader.get(Table.QUERY, [Column(b"p:" + page, keys.PAGE, keys.CUR)])[0]
+            outlinks = decode_page(cell.value).outlinks if cell and record else []
+            followed = [identity_of(link.url) for link in outlinks if "nofollow" not in link.rel]
+            for target in followed:
+                name = reversed_domain(target.domain).encode()
+                depth = record.depth + 1 if record else 0
+                self._found.append(DiscoveredLink(name, target.uri.encode(), target.url, depth, page.decode()))
+            self._count(1 + len(followed))
+            if self._room <= 0:
+                break
 
     def _look_at_links(self, domain: bytes, start: bytes | None) -> bytes | None:
         """Reconsider hidden links of a domain; returns the uri to continue with."""

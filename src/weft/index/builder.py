@@ -12,7 +12,7 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discovery import DiscoveredLink, Discovery
-from weft.dispatcher.fetch_results import FetchKind, after_fetch, refers_to_nothing, time_of_fetch
+from weft.dispatcher.fetch_results import FetchKind, after_fetch, answered, refers_to_nothing, time_of_fetch
 from weft.dispatcher.lastmods import Lastmods
 from weft.dispatcher.link_records import LinkRecord
 from weft.dispatcher.link_round import LinkRound
@@ -23,12 +23,13 @@ from weft.dispatcher.stored_time import noted
 from weft.errors import BatchRefused, StoreError
 from weft.index import chunk_markers
 from weft.index.handlers import HandledPage, PageHandlers
+from weft.index.heavy_fetches import HeavyShare, crowding
 from weft.index.open_chunks import LinkTicket, OpenChunks
 from weft.index.parking import Parking, WaitingChunk
 from weft.index.read_ahead import ReadAhead
 from weft.index.read_fetch import ReadFetch, failed, refers_elsewhere
 from weft.index.reading_lanes import AskedFetch, FetchReading, ReadyFetch
-from weft.index.round_weight import ROUND_WEIGHT, weight_of
+from weft.index.round_weight import HEAVY_ROUND_WEIGHT, ROUND_WEIGHT, weight_of
 from weft.linkindex.cells import Cells
 from weft.linkindex.loaded import LoadedPage, load_seen_again
 from weft.linkindex.near_duplicates import near_cells
@@ -44,8 +45,8 @@ log = logging.getLogger(__name__)
 
 ROUND_PAGES: Final = 500
 """Fetches that one round loads, at most: more would keep those behind it from the answers for longer."""
-OPEN_CHUNKS: Final = 200
-"""Chunks in hand at a time. Most of them wait for a slow page or two."""
+OPEN_CHUNKS: Final = 500
+"""Chunks in hand at a time. Most of them wait for a slow or a heavy page or two."""
 _PATIENCE: Final = 0.1
 """Seconds that a round waits for its first page."""
 _GATHER: Final = 0.5
@@ -65,6 +66,9 @@ class BuiltRound(NamedTuple):
     freshness: Sequence[int] = ()
     """For each response, milliseconds from the end of its fetch until it was in the index."""
 
+    is_heavy: bool = False
+    """Whether these are heavy fetches, which wait because others go first."""
+
     @property
     def results(self) -> int:
         return len(self.uris)
@@ -77,6 +81,7 @@ class BuiltRound(NamedTuple):
             discovered=self.discovered + other.discovered,
             uris=[*self.uris, *other.uris],
             freshness=[*self.freshness, *other.freshness],
+            is_heavy=self.is_heavy or other.is_heavy,
         )
 
 
@@ -106,6 +111,7 @@ class Builder:
         self.discovery = Discovery(settings)
         self._chunks = OpenChunks()
         self._ahead = ReadAhead()
+        self._share = HeavyShare()
         self._reported: list[ChunkId] = []
         self._seq = 0
 
@@ -160,16 +166,33 @@ class Builder:
 
         Raises StoreError if the store cannot be written: then nothing is lost, and the next process loads the rest.
         """
-        ready, loaded = self._ready(), list[ReadyFetch]()
+        if self._reading.waiting:
+            self._share.others_are_there(self._clock.now())
+        heavy = self._heavy() if self._share.is_turn(self._clock.now()) else []
+        ready, loaded = heavy or self._ready(), list[ReadyFetch]()
+        began = self._clock.now()
         failpoints.point("builder.parsed")
         built = self._load_divided(ready, scope, loaded) if ready else BuiltRound()
         failpoints.point("builder.loaded")
         self._call_handlers(loaded)
-        if built.results:
-            self._ahead.after_round(built.results, self._clock.now())
-        if not self._reading.waiting:
+        now = self._clock.now()
+        if heavy:
+            self._share.heavy_loaded(began, now)
+        elif built.results:
+            self._share.others_are_there(now)
+            self._ahead.after_round(built.results, now)
+        if heavy or not self._reading.waiting:
             self._ahead.rest()
-        return built
+        return built._replace(is_heavy=bool(heavy))
+
+    def is_heavy(self, domain: str) -> bool:
+        """Whether the pages of a domain take long to load, lately and on the whole."""
+        return self._reading.is_heavy(domain)
+
+    @property
+    def crowding(self) -> list[str]:
+        """Domains of which so much waits that no more of their pages should be fetched now."""
+        return crowding(self._reading.heavy)
 
     def take_built(self) -> list[BuildChunk]:
         """The chunks that are loaded as a whole since the last call."""
@@ -192,6 +215,15 @@ class Builder:
         """Let go of all chunks in hand: they are offered again, and loaded as far as they are not."""
         self._reading.drop()
         self._chunks.drop()
+
+    def _heavy(self) -> list[ReadyFetch]:
+        """Heavy fetches for one round. It is short if it can be: meanwhile nothing else is loaded."""
+        ready: list[ReadyFetch] = []
+        weight = 0
+        while weight < min(HEAVY_ROUND_WEIGHT, self._round_weight) and (fetch := self._reading.take_heavy()):
+            ready.append(fetch)
+            weight += weight_of(fetch.read)
+        return ready
 
     def _ready(self) -> list[ReadyFetch]:
         ready = self.parking.park(self._chunks)
@@ -288,6 +320,8 @@ class Builder:
             if read.fetched.kind is FetchKind.LISTING:
                 after = msgspec.structs.replace(after, scope=scope.digest)
             round_.put(*place, after)
+            if (has_answered := answered(read.fetched)) is not None:
+                round_.domain_limit.fetched(place[0], has_answered=has_answered)
             if rules:
                 learn_from_fetch(rules, round_, place, after, read.fetched)
             found += self._found(link, read, record)

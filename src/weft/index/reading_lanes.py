@@ -3,18 +3,22 @@
 The ordinary lane has a few workers with a short deadline for each page. A page that misses it, or whose worker died,
 moves to the slow lane: one worker with the whole deadline, one page at a time. Pages of web hosts that were slow lately
 go there at once. What is read waits until it is taken, in any order, and is bounded in bytes.
+
+What takes long to load waits apart (see `heavy_fetches`), and is read by the ordinary workers when they have nothing
+else to read, or after each group of ordinary fetches.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, Self
 
 from weft.archive.record_reader import Packed
 from weft.errors import WeftError
+from weft.index.heavy_fetches import HEAVY, HeavyDomains, TurnQueue
 from weft.index.open_chunks import LinkTicket
 from weft.index.read_fetch import ReadFetch, failed
 from weft.index.slow_hosts import SlowHosts
@@ -24,9 +28,12 @@ from weft.intake.workers.worker_process import WorkerCommand, WorkerLost, Worker
 from weft.mgmt.values import BuildLink
 from weft.model.fetch_error import FetchError
 from weft.model.host import web_host_of
+from weft.model.url import Uri, domain_of
 
 AHEAD_BYTES: Final = 16 << 20
 """Encoded pages that may wait to be loaded. Then workers wait, each with one page in hand."""
+HEAVY_AHEAD_BYTES: Final = 8 << 20
+"""The same of heavy ones, but for the last of them. Further ones are read again when there is room."""
 _GROUP: Final = 25
 """Fetches of one question: few enough that all workers are busy."""
 _GROUP_BYTES: Final = 1 << 20
@@ -67,7 +74,16 @@ class FetchReading(Protocol):
 
     @property
     def waiting(self) -> int:
-        """Fetches that were given and not taken, without those in the slow lane."""
+        """Fetches that were given and not taken, without those in the slow lane and the heavy ones."""
+        ...
+
+    @property
+    def heavy(self) -> dict[str, int]:
+        """Bytes of heavy fetches that were given and not taken, by domain, estimated while they are not read."""
+        ...
+
+    def is_heavy(self, domain: str) -> bool:
+        """Whether fetches of a domain are heavy, lately and on the whole."""
         ...
 
     def give(self, fetches: Iterable[AskedFetch]) -> None: ...
@@ -75,12 +91,16 @@ class FetchReading(Protocol):
     def gather(self, most: int, seconds: float) -> None:
         """Wait until so many are ready, or until no more are being read; at most so many seconds.
 
-        A page in the slow lane is not waited for.
+        A page in the slow lane is not waited for, nor a heavy one.
         """
         ...
 
     def take(self, seconds: float) -> ReadyFetch | None:
-        """The next one that is ready; None if none is within so many seconds."""
+        """The next one that is ready and not heavy; None if none is within so many seconds."""
+        ...
+
+    def take_heavy(self) -> ReadyFetch | None:
+        """The next heavy one that is ready now."""
         ...
 
     def drop(self) -> None:
@@ -123,6 +143,10 @@ class _Fetch:
     data: bytearray | None = None
     refused: FetchError | None = None
 
+    @property
+    def domain(self) -> str:
+        return domain_of(Uri(self.asked.link.uri))
+
 
 class _Lane:
     """A queue and its workers' command."""
@@ -151,6 +175,14 @@ class ReadingLanes:
         self._messages, self._ahead = messages, ahead
         self._ordinary, self._slow = _Lane("ordinary", quick, _GROUP), _Lane("slow", patient, 1)
         self._hosts = SlowHosts()
+        self._domains = HeavyDomains()
+        self._unread: TurnQueue[_Fetch] = TurnQueue()
+        """Heavy fetches, by what is known of their domains."""
+        self._heavy_ready: TurnQueue[_Fetch] = TurnQueue()
+        self._heavy_held = 0
+        """Bytes in `_heavy_ready`."""
+        self._heavy_is_next = False
+        """Whether ordinary fetches were read last."""
         self.supply: FetchSupply = _NoSupply()
         self._ready: deque[_Fetch] = deque()
         self._held = 0
@@ -200,11 +232,27 @@ class ReadingLanes:
         with self._changed:
             return len(self._slow.queue) + self._slow.in_hand
 
+    @property
+    def heavy(self) -> dict[str, int]:
+        with self._changed:
+            counts = Counter(self._unread.counts())
+            counts.update(self._heavy_ready.counts())
+            return {domain: count * self._domains.size(domain) for domain, count in counts.items()}
+
+    def is_heavy(self, domain: str) -> bool:
+        with self._changed:
+            return domain in self._domains
+
     def give(self, fetches: Iterable[AskedFetch]) -> None:
         with self._changed:
             for asked in fetches:
-                lane = self._slow if web_host_of(asked.link.url) in self._hosts else self._ordinary
-                lane.queue.append(_Fetch(asked))
+                fetch = _Fetch(asked)
+                if web_host_of(asked.link.url) in self._hosts:
+                    self._slow.queue.append(fetch)
+                elif fetch.domain in self._domains:
+                    self._unread.append(fetch.domain, fetch)
+                else:
+                    self._ordinary.queue.append(fetch)
             self._changed.notify_all()
 
     def refuse(self, asked: AskedFetch, error: FetchError) -> None:
@@ -239,11 +287,22 @@ class ReadingLanes:
                 self._changed.notify_all()
         return self._decoded(fetch)
 
+    def take_heavy(self) -> ReadyFetch | None:
+        with self._changed:
+            if not self._heavy_ready:
+                return None
+            fetch = self._heavy_ready.pop()
+            self._heavy_held -= len(fetch.data or b"")
+            self._changed.notify_all()
+        return self._decoded(fetch)
+
     def drop(self) -> None:
         with self._changed:
             self._epoch += 1
             self._ready.clear()
-            dropped = [*self._ordinary.queue, *self._slow.queue]
+            dropped = [*self._ordinary.queue, *self._slow.queue, *self._unread.clear()]
+            self._heavy_ready.clear()
+            self._heavy_held = 0
             self._ordinary.queue.clear()
             self._slow.queue.clear()
             self._held = 0
@@ -268,7 +327,7 @@ class ReadingLanes:
 
     def _read_all(self, lane: _Lane, child: WorkerProcess | None) -> None:
         while (taken := self._next(lane)) is not None:
-            epoch, group = taken
+            epoch, group, counted = taken
             try:
                 child = child or self._start(lane)
                 self._read(lane, child, epoch, group)
@@ -277,18 +336,25 @@ class ReadingLanes:
                 child = None
             finally:
                 with self._changed:
-                    lane.in_hand -= len(group)
+                    lane.in_hand -= counted
                     self._tell_if_enough()
 
-    def _next(self, lane: _Lane) -> tuple[int, list[_Fetch]] | None:
-        """Fetches to read, and their epoch; None: end."""
+    def _next(self, lane: _Lane) -> tuple[int, list[_Fetch], int] | None:
+        """Their epoch, fetches to read, and how many of them are waited for; None: end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_closed or lane.queue)
+            self._changed.wait_for(lambda: self._is_closed or lane.queue or self._may_read_heavy(lane))
             if self._is_closed:
                 return None
+            if self._may_read_heavy(lane) and (self._heavy_is_next or not lane.queue):
+                self._heavy_is_next = False
+                return self._epoch, [self._unread.pop()], 0
             group = self._group(lane)
+            self._heavy_is_next |= lane is self._ordinary
             lane.in_hand += len(group)
-            return self._epoch, group
+            return self._epoch, group, len(group)
+
+    def _may_read_heavy(self, lane: _Lane) -> bool:
+        return lane is self._ordinary and len(self._unread) > 0 and self._heavy_held < HEAVY_AHEAD_BYTES
 
     def _group(self, lane: _Lane) -> list[_Fetch]:
         """The next fetches of a lane; those whose host was found to be slow since they came change lanes."""
@@ -324,13 +390,30 @@ class ReadingLanes:
         try:
             for data in child.ask(question, PATIENCE + lane.command.seconds, len(group)):
                 group[answered].data = data
-                self._let_go([group[answered]])
                 answered += 1
-                self._put(epoch, group[answered - 1])
+                self._put_read(epoch, group[answered - 1], len(data))
         except WorkerLost as lost:
             self._blame(lane, epoch, group[answered], lost.refused)
             self._give_back(lane, epoch, group[answered + 1 :])
             raise
+
+    def _put_read(self, epoch: int, fetch: _Fetch, size: int) -> None:
+        with self._changed:
+            self._domains.was_read(fetch.domain, size)
+            is_wanted = epoch == self._epoch
+            must_wait = is_wanted and size >= HEAVY and self._heavy_held >= HEAVY_AHEAD_BYTES
+            if must_wait:
+                # Nobody waits for room: that would hold up those that are not heavy.
+                fetch.data = None
+                self._unread.put_first(fetch.domain, fetch)
+            elif is_wanted and size >= HEAVY:
+                self._heavy_ready.append(fetch.domain, fetch)
+                self._heavy_held += size
+                self._arrived.notify_all()
+        if not must_wait:
+            self._let_go([fetch])
+            if size < HEAVY:
+                self._put(epoch, fetch)
 
     def _put(self, epoch: int, fetch: _Fetch) -> None:
         """Wait for room, then let it be taken."""

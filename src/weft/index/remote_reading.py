@@ -50,6 +50,16 @@ class RemoteReading:
     def take(self, seconds: float) -> ReadyFetch | None:
         return self._lanes.take(seconds)
 
+    def take_heavy(self) -> ReadyFetch | None:
+        return self._lanes.take_heavy()
+
+    @property
+    def heavy(self) -> dict[str, int]:
+        return self._lanes.heavy
+
+    def is_heavy(self, domain: str) -> bool:
+        return self._lanes.is_heavy(domain)
+
     def drop(self) -> None:
         self._fetching.drop()
 

@@ -17,6 +17,8 @@ from weft.linkindex.loaded import LoadedPage
 ROUND_WEIGHT: Final = 64 << 20
 """Bytes that a round may weigh before it is written. What one page weighs is bounded by `limits.page_link_bytes`;
 ordinary rounds are full by their number of pages first."""
+HEAVY_ROUND_WEIGHT: Final = ROUND_WEIGHT // 4
+"""Of a round of heavy fetches, but for the last of them."""
 
 _URL: Final = attrgetter("url")
 _FETCH: Final = 4096

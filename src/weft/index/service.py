@@ -20,7 +20,7 @@ from weft.index.builder import Builder
 from weft.index.idleness import Idleness
 from weft.index.outstanding_limit import OutstandingLimit
 from weft.mgmt.api import BuilderCalls
-from weft.mgmt.rules.chunks import SEALED_MOST
+from weft.mgmt.rules.chunks import CROWDING, SEALED_MOST
 from weft.mgmt.values import BuildChunk, Lease
 from weft.roles.calls import CallThread, ControlPlane, until_available
 from weft.roles.lease import LeaseKeeper
@@ -94,6 +94,7 @@ class IndexService:
         self._retrying = 0
         """Links that wait to be fetched again within this crawl, when it was last idle."""
         self._refused: dict[str, int] = {}
+        self._crowding: list[str] = []
         self._store: dict[str, int] = {}
         self._store_at = 0
         self._supply = OutstandingLimit(self._settings.outstanding)
@@ -200,6 +201,7 @@ class IndexService:
             was_busy = self._builder.is_busy
             if was_busy:
                 await self._load(scope)
+                self._look_at_crowding()
                 await self._report(lease)
                 await self._give_back(lease)
         except LeaseLost:
@@ -254,11 +256,20 @@ class IndexService:
         if not built.results:
             return
         took = self._clock.now() - began
-        self._supply.after_round(took, built.freshness)
+        if not built.is_heavy:
+            # Heavy fetches wait because others go first: asking for less would not help.
+            self._supply.after_round(took, built.freshness)
         self._dispatcher.fetches_ended(built.uris)
         self.tally.add(built, took, self._clock.now())
         self._outstanding = max(0, self._outstanding - built.results)
         self._refused = {str(kind): count for kind, count in self._builder.discovery.refused.items()}
+
+    def _look_at_crowding(self) -> None:
+        """URL servers learn from the figures of which domains they should send nothing now."""
+        crowding = self._builder.crowding
+        if crowding != self._crowding:
+            self._crowding = crowding
+            self._keeper.beat_soon()
 
     async def _report(self, lease: Lease) -> None:
         """Tell the control plane which chunks are built; one whose report is refused is offered again."""
@@ -292,7 +303,7 @@ class IndexService:
         room = max(0, self._supply.links - self._outstanding)
         try:
             step = await until_available(
-                "dispatch", lambda: self._thread.do(lambda: self._dispatcher.step(scope, room))
+                "dispatch", lambda: self._thread.do(lambda: self._dispatcher.step(scope, room, self._builder.is_heavy))
             )
         except MgmtError as error:
             log.error("control plane refused the next segments reason=%s", error)
@@ -326,7 +337,7 @@ class IndexService:
         if self._cluster is not None:
             facts["waits_for"] = self._cluster.waits_for()
         told = {"idle": idle, "is_idle": idle is not None, "refused": self._refused, "away": away, "store": self._store}
-        return {**facts, **told}
+        return {**facts, **told, CROWDING: self._crowding}
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

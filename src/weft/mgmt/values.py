@@ -331,6 +331,8 @@ class BuildQueue(msgspec.Struct, frozen=True):
     """Finished links, also those of chunks that are still being crawled."""
     waited: int = 0
     """Milliseconds that the first crawled chunk has waited since its last fetch ended; 0: none waits."""
+    crowding: list[str] = []
+    """Registrable domains of which so much waits that nothing more should be fetched from them now."""
 
 
 class Reopen(msgspec.Struct, frozen=True, kw_only=True):

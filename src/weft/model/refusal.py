@@ -32,6 +32,7 @@ class RefusalKind(StrEnum):
     PATTERN = "pattern", True
     TYPE = "type", True
     BUDGET = "budget", True
+    DOMAINS = "domains of any scope", True
     REDIRECTS = "redirects", True
 
     # URLs that look like one of endlessly many.
@@ -53,7 +54,6 @@ class RefusalKind(StrEnum):
     LINKS_OF_A_HOST = "trap: links of a host", False
     HOSTS_OF_A_DOMAIN = "trap: hosts of a domain", False
     LINKS_OF_A_DOMAIN = "links of the domain", False
-    DOMAINS = "domains of any scope", False
     NESTED_SITEMAPS = "sitemaps within sitemaps", False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
+from collections.abc import Collection
 from typing import NewType
 from zlib import crc32
 
@@ -53,6 +54,8 @@ class InFlight:
         self._room = 0
         self._allowed = sys.maxsize
         """How many more may be sent before somebody says so again."""
+        self._held: frozenset[str] = frozenset()
+        """Domains to which nothing is sent before somebody says so again."""
 
     def __len__(self) -> int:
         return len(self._all)
@@ -65,11 +68,18 @@ class InFlight:
         """No more than so many may be sent from now on."""
         self._allowed = count
 
+    def hold(self, domains: Collection[str]) -> None:
+        """Nothing may be sent to these domains from now on, and to all others again."""
+        self._held = frozenset(domains)
+
     def has_room_for(self, host: Host) -> bool:
-        """Whether the host's domain and its address have no more URLs in flight than there is room for others.
+        """Whether the host's domain is not held, and it and its address have no more URLs in flight than there is room
+        for others.
 
         So one domain gets half of the room at most, several share it, and a new one always finds some.
         """
+        if host.domain in self._held:
+            return False
         at_address = 0 if host.ip is None else host.ip.active
         return max(at_address, self._by_domain.get(host.domain, 0)) <= self._room
 

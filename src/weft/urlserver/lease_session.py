@@ -104,6 +104,7 @@ class LeaseSession:
                 in_flight.allow()
             else:
                 in_flight.allow(pace.room(queue, len(in_flight)))
+                in_flight.hold(queue.crowding)
             self.wake.set()
 
     async def hand_on_finished(self) -> None:

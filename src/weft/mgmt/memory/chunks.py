@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from weft.mgmt.memory.index_servers import MemoryIndexServers
 from weft.mgmt.memory.state import MemoryChunk, MemoryLink
-from weft.mgmt.rules.chunks import LONGEST_RECORDS_WAIT, SEALED_MOST, goes_alone, has_waited, may_be_offered
+from weft.mgmt.rules.chunks import (
+    LONGEST_RECORDS_WAIT,
+    SEALED_MOST,
+    crowding_of,
+    goes_alone,
+    has_waited,
+    may_be_offered,
+)
 from weft.mgmt.rules.transitions import Cause, builder_after
 from weft.mgmt.values import (
     BuildChunk,
@@ -53,7 +60,8 @@ class MemoryChunks(MemoryIndexServers):
 
     def build_queue(self) -> BuildQueue:
         nodes = self._state.nodes.values()
-        if not any(node.type is NodeType.INDEX_BUILDER and node.state is NodeState.ONLINE for node in nodes):
+        online = [node for node in nodes if node.type is NodeType.INDEX_BUILDER and node.state is NodeState.ONLINE]
+        if not online:
             return BuildQueue()
         chunks = self._state.chunks.values()
         waiting = [chunk.id for chunk in chunks if chunk.is_offered or chunk.task is CrawlerTask.CRAWLING]
@@ -61,7 +69,8 @@ class MemoryChunks(MemoryIndexServers):
         first = min((chunk.id for chunk in chunks if chunk.is_offered), default=None)
         ends = [link.result.ended for link in self._state.links_of(first) if link.result] if first else []
         since = max(ends, default=0)
-        return BuildQueue(finished, max(0, self._clock.now() - since) if since else 0)
+        crowding = crowding_of(node.figures for node in online)
+        return BuildQueue(finished, max(0, self._clock.now() - since) if since else 0, crowding)
 
     def _give(self, chunk: MemoryChunk, builder: Lease) -> BuildChunk:
         if chunk.built is None:

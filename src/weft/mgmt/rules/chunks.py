@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 SEALED_MOST: Final = 100
 """Links in one chunk that is made of finished links: few, so that a builder does not hold many while others wait."""
@@ -10,8 +11,15 @@ ALONE_AFTER: Final = 3
 """A chunk whose builders lost their leases this often is given out alone: it may be what kills them."""
 MOST_LOST_LEASES: Final = 6
 MOST_BUILD_ERRORS: Final = 3
+CROWDING: Final = "crowding"
+"""The figure in which builders name the domains of which they have so much that no more should be fetched now."""
 LONGEST_RECORDS_WAIT: Final = 10 * 60_000
 """Milliseconds that a chunk waits for records that cannot be reached, until it is tried again."""
+
+
+def crowding_of(figures: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The domains that any of the builders with these figures names."""
+    return sorted({str(domain) for told in figures for domain in told.get(CROWDING) or ()})
 
 
 def has_waited(until: int, now: int) -> bool:
