@@ -105,7 +105,6 @@ def test_what_is_not_wanted_is_no_loss_even_without_a_record(site: Site, link: A
             {"domain_hosts": 2},
             ["https://1.a.com/", "https://2.a.com/", "https://3.a.com/"],
         ),
-        (ANY, {"max_domains": 2}, ["https://b.com/", "https://c.com/", "https://d.com/"]),
     ],
 )
 def test_what_a_limit_keeps_out_is_no_loss(site: Site, limits: dict[str, int], links: list[str]) -> None:
@@ -117,6 +116,16 @@ def test_what_a_limit_keeps_out_is_no_loss(site: Site, limits: dict[str, int], l
     judged = judge(crawl)
     judged.settings = DispatcherSettings()
     assert {url for url, _ in lost(crawl, judged)} == {*missing}, "without the limit they are"
+
+
+def test_where_any_domain_may_be_crawled_only_links_of_those_that_were_entered_can_be_lost() -> None:
+    crawl = world(ANY, max_domains=2)
+    crawl.crawl(A, A, "https://b.com/", "https://c.com/", "https://d.com/")
+    entered = [url for url in ("https://b.com/", "https://c.com/", "https://d.com/") if crawl.record(url) is not None]
+    assert 0 < len(entered) < 3, "the limit keeps some of them out"
+    assert lost(crawl) == []
+    forget(crawl, entered[0])
+    assert [url for url, _ in lost(crawl)] == [entered[0]]
 
 
 @pytest.mark.parametrize(
