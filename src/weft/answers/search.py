@@ -20,7 +20,7 @@ from weft.search.query_language import SearchQuery, parse, render
 from weft.search.result_folding import Folded, ResultPage, page_of
 from weft.search.search import DEEPEST, WINDOW, Found, Shards, search
 from weft.search.shard_reader import ScorePart
-from weft.search.snippets import Snippet, Wanted, make_snippet, mark_words, wanted
+from weft.search.snippets import Attention, Snippet, Wanted, make_snippet, mark_words, wanted
 from weft.store.tables import Table
 
 PER_DOMAIN: Final = 2
@@ -141,12 +141,13 @@ def _items(view: View, found: Found, results: Sequence[Folded]) -> list[SearchIt
     urls = view.urls(uris, infos)
     columns = [column(uri.encode()) for uri in uris for column in (keys.doc_column, keys.doc_changed_column)]
     cells = view.reader.get(Table.DOCS, columns)
-    asked = cache(partial(wanted, found.query))
+    asked, attention = cache(partial(wanted, found.query)), Attention(len(results))
     items = []
     for at, (uri, url, info, result) in enumerate(zip(uris, urls, infos, results, strict=True)):
         stored, changed = cells[2 * at], cells[2 * at + 1]
         doc = read_doc(stored.value) if stored and info.docs else Doc()
-        title, snippet = _shown(asked(language_of(doc.language)), doc)
+        attention.turn_to(len(doc.text))
+        title, snippet = _shown(asked(language_of(doc.language)), doc, attention)
         items.append(
             SearchItem(
                 uri=uri,
@@ -167,11 +168,12 @@ def _items(view: View, found: Found, results: Sequence[Folded]) -> list[SearchIt
     return items
 
 
-def _shown(asked: Wanted, doc: Doc) -> tuple[Snippet, Snippet]:
-    snippet = make_snippet(doc.text, asked)
+def _shown(asked: Wanted, doc: Doc, attention: Attention) -> tuple[Snippet, Snippet]:
+    title = mark_words(doc.title, asked, attention)
+    snippet = make_snippet(doc.text, asked, attention=attention)
     if not snippet.marks and doc.description:
-        snippet = make_snippet(doc.description, asked)
-    return mark_words(doc.title, asked), snippet
+        snippet = make_snippet(doc.description, asked, attention=attention)
+    return title, snippet
 
 
 def _explained(shards: Shards, query: SearchQuery, item: SearchItem) -> SearchItem:
