@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, Self, TypeVar
 
 import msgspec
 
 from weft.answers.anchors import AnchorListing, anchor_items, first_anchors
+from weft.answers.budget import Budget
 from weft.answers.changes_after import ChangesAfter, changes_after
 from weft.answers.domain_overview import DomainAnswer, domain_overview, no_pages
 from weft.answers.history import (
@@ -63,6 +65,12 @@ class Index:
     def __init__(self, reader: Reader, rules: UrlRules) -> None:
         self._view, self._rules = View(reader), rules
         self._batches = BatchReader(read_block)
+
+    def within(self, budget: Budget) -> Self:
+        """This view of the store, for one answer, which raises TooMuchWork rather than spend more. Not to be closed."""
+        bounded = copy(self)
+        bounded._view = View(self._view.reader, budget)
+        return bounded
 
     def refresh(self) -> None:
         self._view.reader.refresh()

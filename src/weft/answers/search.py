@@ -29,6 +29,8 @@ _AS_GOOD: Final = 0.5
 """Of the best score: a page that matches so much worse takes no better one's place because of its domain."""
 FACETS: Final = 10
 """Values that are counted in an answer, the most frequent ones."""
+_STEPS_OF_ITEM: Final = 1000
+"""Of a budget, for the snippet of an item or for explaining its score: some milliseconds."""
 MOST_RESULTS: Final = 100
 """Results on one page."""
 
@@ -95,7 +97,7 @@ def search_listing(view: View, shards: Shards, text: str, options: SearchOptions
     found, page = _look(shards, query, options)
     items = _items(view, found, page.items)
     if options.explain:
-        items = [_explained(shards, found.query, item) for item in items]
+        items = [_explained(view, shards, found.query, item) for item in items]
     return SearchListing(
         seq=found.seq,
         count=len(items),
@@ -146,6 +148,7 @@ def _items(view: View, found: Found, results: Sequence[Folded]) -> list[SearchIt
     for at, (uri, url, info, result) in enumerate(zip(uris, urls, infos, results, strict=True)):
         stored, changed = cells[2 * at], cells[2 * at + 1]
         doc = read_doc(stored.value) if stored and info.docs else Doc()
+        view.budget.spend(_STEPS_OF_ITEM)
         attention.turn_to(len(doc.text))
         title, snippet = _shown(asked(language_of(doc.language)), doc, attention)
         items.append(
@@ -176,7 +179,8 @@ def _shown(asked: Wanted, doc: Doc, attention: Attention) -> tuple[Snippet, Snip
     return title, snippet
 
 
-def _explained(shards: Shards, query: SearchQuery, item: SearchItem) -> SearchItem:
+def _explained(view: View, shards: Shards, query: SearchQuery, item: SearchItem) -> SearchItem:
+    view.budget.spend(_STEPS_OF_ITEM)
     parts = shards.explain(query, item.uri)
     rest = item.score - sum(part.score for part in parts)
     references = ScorePart(f"{item.references:,} references", round(rest, 4))

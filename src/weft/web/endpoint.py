@@ -37,6 +37,8 @@ class Endpoint(Generic[Params]):
     """Runs in a thread; raises WeftError."""
     item: Any = None
     """Of a listing: the type of its items."""
+    is_light: bool = False
+    """Whether its work does not grow with the index, nor with what is asked: it need not wait for those that do."""
     may_be_unknown: bool = False
     """Whether 404 is an answer: the page or domain is not known."""
 
