@@ -234,7 +234,7 @@ class Index:
         elif of is not None:
             found = self._changes_of_domain(self._domain(of), wanted)
         else:
-            found = whole_history(self._view.reader, wanted, self._batches)
+            found = whole_history(self._view, wanted, self._batches)
         began = baseline(self._view.reader)
         items = with_urls(self._view, found.items)
         return self._listing(
@@ -261,14 +261,14 @@ class Index:
         target = page.uri.encode()
         if self._view.info(page) == UNKNOWN_URI and not self._view.has_history(b"u:" + target):
             raise _not_known(page)
-        return page_history(self._view.reader, target, wanted)
+        return page_history(self._view, target, wanted)
 
     def _changes_of_domain(self, name: Domain, wanted: HistoryRange) -> Page[ChangeItem]:
         domain = reversed_domain(name).encode()
         known = self._view.value(Table.FLUO, keys.domain_info_column(domain))
         if known is None and not self._view.has_history(b"d:" + domain):
             raise NotKnown(f"{name} is not known: none of its pages is loaded or linked from a loaded page")
-        return domain_history(self._view.reader, domain, wanted)
+        return domain_history(self._view, domain, wanted)
 
     def _listing(
         self, kind: type[SomeListing], found: Page[Any], items: list[Any], total: int | None, **about: Any
