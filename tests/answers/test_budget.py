@@ -54,10 +54,10 @@ def walked(index: Index, steps: int, **asked: str) -> Iterator[ChangeListing]:
 def test_changes_that_are_few_among_many_come_in_short_answers(index: Index, of: str | None, kind: str | None) -> None:
     asked = {name: value for name, value in (("of", of), ("kind", kind)) if value}
     whole = index.changes(limit=10_000, **asked).items  # type: ignore[arg-type]
-    for steps in (150, 300):
+    for steps in (80, 300):
         answers = list(walked(index, steps, **asked))
         assert [item for answer in answers for item in answer.items] == whole
-        if kind == "pages" and of != "b.com" and steps == 150:
+        if kind == "pages" and of != "b.com" and steps == 80:
             assert any(not answer.items for answer in answers), "some found nothing yet"
 
 
