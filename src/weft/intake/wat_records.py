@@ -140,7 +140,12 @@ class _Extract:
 
     def _plain(self, value: object) -> str:
         text = _text(value)
-        return html.unescape(_LONG_REFERENCE.sub("\ufffd", text)) if self._is_escaped and "&" in text else text
+        return plain_text(text) if self._is_escaped and "&" in text else text
+
+
+def plain_text(text: str) -> str:
+    """Without references to characters."""
+    return html.unescape(_LONG_REFERENCE.sub("\ufffd", text))
 
 
 def _decoded(body: bytes) -> _Wat:
