@@ -29,6 +29,7 @@ from weft.answers.search import MOST_RESULTS, SearchItem, SearchListing
 from weft.answers.status import Status
 from weft.answers.typed_times import milliseconds_of
 from weft.answers.why import Why
+from weft.search.query_language import LONGEST_QUERY
 from weft.web.crawl_api import CRAWL_ENDPOINTS
 from weft.web.endpoint import Endpoint, NoParams
 from weft.web.operating_api import OPERATING_ENDPOINTS
@@ -80,7 +81,9 @@ class HistoryParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchParams(msgspec.Struct, frozen=True, kw_only=True):
-    q: Annotated[str, Meta(max_length=10_000, description="Words, phrases, filters; see the documentation of search.")]
+    q: Annotated[
+        str, Meta(max_length=LONGEST_QUERY, description="Words, phrases, filters; see the documentation of search.")
+    ]
     limit: Annotated[int, Meta(ge=1, le=MOST_RESULTS, description="Most results in the answer.")] = 10
     cursor: Cursor = None
     per_domain: Annotated[int, Meta(ge=0, le=1000, description="Most results of one domain; 0: any.")] | None = None

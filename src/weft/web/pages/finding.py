@@ -22,7 +22,7 @@ _NAME: Final = re.compile(r"[\w-]+(\.[\w-]+)+\.?(:\d+)?", re.UNICODE)
 
 
 class FindParams(msgspec.Struct, frozen=True, kw_only=True):
-    q: Annotated[str, Meta(max_length=10_000)] = ""
+    q: Annotated[str, Meta(max_length=16_000, description="Words, an address or a domain.")] = ""
 
 
 def _home(web: WebResources, asked: NoParams, found: TotalsAnswer) -> dict[str, Any]:
