@@ -17,7 +17,7 @@ from weft.errors import UsageError
 from weft.search.query_dates import EXPECTED as EXPECTED_DATE
 from weft.search.query_dates import start_of
 from weft.search.query_pieces import FIELDS, Piece, cut, parentheses_matter
-from weft.search.query_terms import languages_of, phrase_term, shown, site_of, word_term
+from weft.search.query_terms import LONGEST_SITE, languages_of, phrase_term, shown, site_of, word_term
 from weft.search.search_query import OR, Field, Kind, SearchQuery, Term, key, render
 
 __all__ = ["Field", "Kind", "SearchQuery", "Term", "key", "parse", "render"]
@@ -195,6 +195,8 @@ class _Reader:
             self._bound(instant, is_after=(name == "after") is not piece.is_excluded)
         elif values and None not in values:
             self._join(f"-{name}" if piece.is_excluded else name)
+            if name == "site" and len(values[0] or "") > LONGEST_SITE:
+                self.note(f"only the first {LONGEST_SITE} characters of a site are compared")
             for value in values:
                 self._keep(name, value or "", is_excluded=piece.is_excluded)
         else:
