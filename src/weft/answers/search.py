@@ -30,7 +30,9 @@ _AS_GOOD: Final = 0.5
 FACETS: Final = 10
 """Values that are counted in an answer, the most frequent ones."""
 _STEPS_OF_ITEM: Final = 1000
-"""Of a budget, for the snippet of an item or for explaining its score: some milliseconds."""
+"""Of a budget, for the snippet of an item: some milliseconds."""
+_STEPS_OF_WORD: Final = 60
+"""For what a word of the query adds to the score of an item."""
 MOST_RESULTS: Final = 100
 """Results on one page."""
 
@@ -180,7 +182,8 @@ def _shown(asked: Wanted, doc: Doc, attention: Attention) -> tuple[Snippet, Snip
 
 
 def _explained(view: View, shards: Shards, query: SearchQuery, item: SearchItem) -> SearchItem:
-    view.budget.spend(_STEPS_OF_ITEM)
+    words = sum(len(term.text.split()) for group in query.groups for term in group)
+    view.budget.spend(_STEPS_OF_WORD * (1 + words))
     parts = shards.explain(query, item.uri)
     rest = item.score - sum(part.score for part in parts)
     references = ScorePart(f"{item.references:,} references", round(rest, 4))

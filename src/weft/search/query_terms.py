@@ -97,19 +97,16 @@ def _may_be_prefix(text: str, note: Note) -> bool:
 
 def _shortened(text: str, note: Note) -> str:
     """The longest beginning that has not too many words."""
-    if not has_too_many_words(text):
+    if number_of_words(text) <= MOST_WORDS_IN_TERM:
         return text
     note(f"{shown(text)} has more than {MOST_WORDS_IN_TERM} words; the rest of it was left out")
     fits, too_long = 0, len(text)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
-        fits, too_long = (fits, middle) if has_too_many_words(text[:middle]) else (middle, too_long)
+        fits, too_long = (middle, too_long) if number_of_words(text[:middle]) <= MOST_WORDS_IN_TERM else (fits, middle)
     return text[:fits]
 
 
-def has_too_many_words(text: str) -> bool:
-    """For one term; pairs of characters count less, as a word has several."""
-    return (
-        sum(1 / _PAIRS_PER_WORD if analysis.is_unspaced(word) else 1 for word in analysis.words(text))
-        > MOST_WORDS_IN_TERM
-    )
+def number_of_words(text: str) -> float:
+    """Pairs of characters count less, as a word has several."""
+    return sum(1 / _PAIRS_PER_WORD if analysis.is_unspaced(word) else 1 for word in analysis.words(text))

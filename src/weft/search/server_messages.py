@@ -7,8 +7,8 @@ from typing import Annotated, Final
 
 import msgspec
 
-from weft.search.query_language import LONGEST_QUERY, MOST_ALTERNATIVES, MOST_FILTERS, MOST_TERMS
-from weft.search.query_terms import MOST_WORDS_IN_TERM, has_too_many_words
+from weft.search.query_language import LONGEST_QUERY, MOST_ALTERNATIVES, MOST_FILTERS, MOST_TERMS, MOST_WORDS
+from weft.search.query_terms import MOST_WORDS_IN_TERM, number_of_words
 from weft.search.search import DEEPEST
 from weft.search.search_query import SearchQuery
 from weft.search.shard_reader import ScorePart, ShardAnswer, ShardQuestion, ShardReader
@@ -99,6 +99,7 @@ def _query_problem(query: SearchQuery) -> str:
     # A word that is corrected may become a little longer.
     if sum(len(term.text) for term in terms) > 2 * LONGEST_QUERY:
         return f"expected at most {LONGEST_QUERY} characters in a query"
-    if any(has_too_many_words(term.text) for term in terms):
-        return f"expected at most {MOST_WORDS_IN_TERM} words in a phrase"
+    words = [number_of_words(term.text) for term in terms]
+    if any(number > MOST_WORDS_IN_TERM for number in words) or sum(words) > MOST_WORDS:
+        return f"expected at most {MOST_WORDS_IN_TERM} words in a phrase, and {MOST_WORDS} in all"
     return ""
