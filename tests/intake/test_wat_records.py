@@ -92,6 +92,15 @@ def test_entities_in_old_files_are_read_and_in_new_ones_left():
     assert outlinks(new) == [("https://a.com/?a=1&amp;b=2", "R&amp;D &#8217;", "")]
 
 
+def test_a_reference_to_a_character_may_have_any_number_of_digits():
+    digits = "9" * 5000
+    text = f"a&#{digits};b&#x{digits};c&#{'0' * 50}65;d&#{digits}"
+    links = [{"path": "A@/href", "url": "/", "text": text}]
+    assert outlinks(read(envelope(links), "2015-04-18T03:30:14Z")) == [
+        ("https://a.com/", "a\ufffdb\ufffdcAd\ufffd", "")
+    ]
+
+
 def test_robots_description_and_header_count():
     metas = [{"name": "description", "content": "  Some  words "}, {"property": "og:description", "content": "other"}]
     page = read(envelope(head={"Title": "T", "Metas": metas}))

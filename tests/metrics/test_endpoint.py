@@ -84,7 +84,14 @@ def test_a_role_that_cannot_tell_its_figures_says_so_and_goes_on() -> None:
 def test_a_web_page_in_a_browser_here_reads_nothing() -> None:
     async def scenario() -> None:
         async with endpoint() as role:
-            assert (await role.ask("/metrics", host="evil.example"))[0] == 421
+            for host in (
+                "evil.example",
+                "127.0.0.1:80.evil.example",
+                "[::1]:80.evil.example",
+                "[::1].evil.example",
+                "",
+            ):
+                assert (await role.ask("/metrics", host=host))[0] == 421, host
             assert (await role.ask("/metrics", method="POST"))[0] == 405
 
     asyncio.run(scenario())

@@ -20,7 +20,8 @@ def told_by(node: NodeType, figures: dict) -> dict:
 
 
 def test_numbers_tables_sentences_and_lists_are_counted() -> None:
-    assert told_by(NodeType.SPIDER, {"fetches": 7, "errors": {"dns": 2, "reset": 1}}) == {
+    found = told_by(NodeType.SPIDER, {"fetches": 7, "errors": {"dns": 2, "reset": 1}})
+    assert {name: value for name, value in found.items() if value} == {
         ("weft_spider_fetches_total", ("n:1",)): 7,
         ("weft_spider_errors_total", ("n:1", "dns")): 2,
         ("weft_spider_errors_total", ("n:1", "reset")): 1,
@@ -33,6 +34,14 @@ def test_numbers_tables_sentences_and_lists_are_counted() -> None:
     assert told_by(NodeType.CRAWLER, {"spiders_away": {"a": "refused"}}) == {
         ("weft_urlserver_spiders_away", ("n:1",)): 1
     }
+
+
+def test_known_values_of_a_label_are_told_from_the_beginning() -> None:
+    found = told_by(NodeType.SPIDER, {"errors": {}, "statuses": {"404": 3}})
+    assert found["weft_spider_errors_total", ("n:1", "dns")] == 0
+    assert found["weft_spider_responses_total", ("n:1", "404")] == 3
+    assert found["weft_spider_responses_total", ("n:1", "200")] == 0
+    assert told_by(NodeType.SPIDER, {}) == {}, "another version may not tell them at all"
 
 
 def test_every_role_tells_of_its_process_by_its_name() -> None:

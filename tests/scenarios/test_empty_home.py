@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from support.contrib_files import all_asked
 from support.weft_command import one_sentence, weft
 from support.whole_crawl import SETS, logs, role_processes, served_for, told
+from weft import open as weft_index
+from weft.config import load
+from weft.home import Home
+from weft.metrics.collect import home_metrics
+from weft.mgmt.open import open_mgmt
 from weft.roles.status_file import last_status
 
 PATIENCE = 120.0
@@ -94,3 +101,19 @@ def test_a_crawl_without_a_site_is_still_refused(tmp_path: Path, arguments: list
     done = weft("crawl", *arguments, *HOME, cwd=tmp_path)
     assert done.returncode == 2
     assert "nothing to crawl: this home has no seeds yet; add some with `weft add URL`" in one_sentence(done)
+
+
+def test_everything_that_dashboard_and_alerts_ask_for_is_told_before_anything_happened(tmp_path: Path) -> None:
+    asked = {name for each in all_asked() for name in each.names}
+    assert weft("init", *HOME, cwd=tmp_path).returncode == 0
+    with up(tmp_path):
+        settings, missing = load(tmp_path / "home", {}, []).settings, set(asked)
+        with closing(open_mgmt(settings, Home(tmp_path / "home"))) as mgmt, weft_index(tmp_path / "home") as index:
+
+            def is_complete() -> bool:
+                text = home_metrics(mgmt, index, tmp_path / "home", settings).decode()
+                told_now = {re.split("[{ ]", line, maxsplit=1)[0] for line in text.splitlines() if line[:1] != "#"}
+                missing.difference_update(told_now)
+                return not asked - told_now
+
+            wait_until(is_complete, lambda: f"{sorted(missing)}\n{said(tmp_path)}")

@@ -18,6 +18,7 @@ from weft.search.query_language import (
     MOST_ALTERNATIVES,
     MOST_FILTERS,
     MOST_TERMS,
+    MOST_WORDS,
     Field,
     Kind,
     SearchQuery,
@@ -345,3 +346,12 @@ def test_every_character_can_be_typed() -> None:
     for first in range(0, len(typed), 1000):
         parsed_or_none("".join(typed[first : first + 1000]))
         parsed_or_none(" ".join(typed[first : first + 1000]))
+
+
+def test_all_terms_together_have_a_bounded_number_of_words() -> None:
+    query = parse(" ".join(f'"{" ".join(f"w{number}" for _ in range(16))}"' for number in range(32)))
+    assert len(query.groups) * 16 == MOST_WORDS
+    assert any(f"at most {MOST_WORDS} words" in note for note in query.notes)
+    assert parse(render(query)) == query
+    few = parse(" ".join(f"word{number}" for number in range(MOST_TERMS)))
+    assert (len(few.groups), few.notes) == (MOST_TERMS, ())

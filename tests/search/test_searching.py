@@ -393,3 +393,16 @@ def test_dates_are_those_of_the_content(tmp_path: Path) -> None:
         assert made.found("news after:2024-04 before:2024-06") == ["com.a"]
         assert made.found("news after:2025") == []
         assert made.search("news").items[0].changed == "2024-05-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("length", [480, 980, 2000])
+def test_an_address_in_a_filter_may_be_as_long_as_a_query(books: Library, length: int) -> None:
+    answer = books.search(f"site:far.com/x{'a' * length}")
+    assert answer.items == []
+    assert any("500 characters of a site" in note for note in answer.notes) == (length > 480)
+
+
+def test_of_many_misspelt_words_the_first_few_are_corrected(books: Library) -> None:
+    answer = books.search(" OR ".join(["kettel", *(f"zzqx{letter}w" for letter in "abc")]) + " " + "zzqyw " * 20)
+    assert answer.items
+    assert len(answer.corrected) <= 8

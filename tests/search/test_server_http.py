@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,14 +14,19 @@ from http.client import HTTPConnection
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support.search_servers import page
 from support.search_world import SearchWorld
 from support.shards_endpoint import endpoint
-from weft.errors import SearchDamaged
+from weft.errors import SearchDamaged, UsageError
 from weft.search import server_http
+from weft.search.query_language import parse
+from weft.search.search import _replaced
 from weft.search.served_shards import ServedShards
-from weft.search.shard_reader import ShardReader
+from weft.search.server_messages import AskShards, problem_of
+from weft.search.shard_reader import ShardQuestion, ShardReader
 
 FOX = {"groups": [[["word", "fox"]]]}
 ASK = {"shards": [0, 1], "count": 2, "question": {"query": FOX}}
@@ -87,6 +94,13 @@ def test_one_connection_serves_many_questions(port: int) -> None:
         assert connection.getresponse().read() == b"ok\n"
 
 
+EXPLAIN = {"shards": [0], "count": 2, "uri": "com.a"}
+
+
+def asking(query: object) -> dict[str, Any]:
+    return {**ASK, "question": {"query": query}}
+
+
 MANY = [[["word", f"w{number}"]] for number in range(300)]
 
 
@@ -108,7 +122,21 @@ MANY = [[["word", f"w{number}"]] for number in range(300)]
         ("POST", "/shards/ask", {**ASK, "count": 3}, 400, "divides the index into 2 shards, not 3"),
         ("POST", "/shards/ask", {**ASK, "question": {"query": FOX, "most": 100_000}}, 400, "at most 1000 hits"),
         ("POST", "/shards/ask", {**ASK, "question": {"query": FOX, "most": -1}}, 400, "at most 1000 hits"),
-        ("POST", "/shards/ask", {**ASK, "question": {"query": {"groups": MANY}}}, 400, "at most 256 words"),
+        ("POST", "/shards/ask", {**ASK, "question": {"query": {"groups": MANY}}}, 400, "at most 32 words"),
+        ("POST", "/shards/ask", asking({"groups": [[["word", f"w{n}"] for n in range(9)]]}), 400, "8 alternatives"),
+        ("POST", "/shards/ask", asking({**FOX, "excluded": [["word", f"w{n}"] for n in range(32)]}), 400, "at most 32"),
+        ("POST", "/shards/ask", asking({"groups": [[["phrase", "a " * 20_000]]]}), 400, "at most 2048 characters"),
+        ("POST", "/shards/ask", asking({"groups": [[["phrase", "a b " * 9]]]}), 400, "at most 16 words"),
+        ("POST", "/shards/ask", asking({"groups": [[["word", "a,b;" * 9]]]}), 400, "at most 16 words"),
+        ("POST", "/shards/ask", asking({"groups": [[["prefix", "日本語" * 20]]]}), 400, "at most 16 words"),
+        ("POST", "/shards/ask", asking({"sites": [f"s{n}.com" for n in range(17)]}), 400, "at most 16 filters"),
+        (
+            "POST",
+            "/shards/explain",
+            {**EXPLAIN, "query": {"groups": [[["phrase", "a " * 99]]]}},
+            400,
+            "at most 16 words",
+        ),
         ("POST", "/shards/ask", {**ASK, "question": {"query": {"groups": [[]]}}}, 400, "is empty"),
         ("POST", "/shards/ask", {**ASK, "question": {"query": {"groups": [[["sound", "x"]]]}}}, 400, "Invalid enum"),
         ("POST", "/shards/ask", {**ASK, "more": "x" * 65_536}, 413, "at most 65536 bytes"),
@@ -241,3 +269,68 @@ def test_what_nobody_thought_of_is_a_sentence_too(port: int, monkeypatch: pytest
     monkeypatch.setattr(ShardReader, "ask", broken)
     status, content = ask(port, "/shards/ask", ASK)
     assert (status, "log of this server" in content) == (500, True)
+
+
+def test_searches_that_hang_are_late_and_keep_no_process() -> None:
+    code = """
+import asyncio, time
+from weft.search import server_http
+from weft.search.search_query import Kind, SearchQuery, Term
+from weft.search.server_messages import AskShards
+from weft.search.shard_reader import ShardQuestion
+server_http.SECONDS = 0.2
+begun = []
+class Hanging:
+    def ask(self, question):
+        begun.append(question)
+        time.sleep(1000)
+class Served:
+    def reader(self, number):
+        return Hanging()
+async def main():
+    desk = server_http.ShardsDesk(Served(), lambda: range(8), 8)
+    question = ShardQuestion(query=SearchQuery(groups=((Term(Kind.WORD, "fox"),),)))
+    answer = await desk.answer(AskShards(shards=list(range(8)), count=8, question=question))
+    print(answer.status, answer.body.decode().strip(), len(begun))
+    desk.close()
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "503 no answer within 0.2 s 4\n", "")
+
+
+def test_what_nobody_waits_for_any_more_is_not_begun(
+    served: ServedShards, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, begun = threading.Event(), list[int]()
+    really = ShardReader.ask
+
+    def slow(reader: ShardReader, question: Any) -> Any:
+        begun.append(1)
+        gate.wait(10)
+        return really(reader, question)
+
+    monkeypatch.setattr(ShardReader, "ask", slow)
+    monkeypatch.setattr(server_http, "SECONDS", 0.2)
+    threads = [threading.Thread(target=lambda: ask(port, "/shards/ask", ASK)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(begun) == server_http.THREADS
+    assert ask(port, "/healthz", method="GET") == (200, "ok\n"), "the port answers meanwhile"
+    monkeypatch.setattr(ShardReader, "ask", really)
+    gate.set()
+    monkeypatch.setattr(server_http, "SECONDS", 10.0)
+    assert answer(port, "/shards/ask", ASK)["answers"]
+    assert len(begun) == server_http.THREADS
+
+
+@given(st.lists(st.sampled_from([*'ab"|*-:.( ', "aabb ", "OR ", "site:", "日", "本", "é"]), max_size=300).map("".join))
+def test_whatever_somebody_types_is_a_query_for_a_server(typed: str) -> None:
+    try:
+        query = parse(typed)
+    except UsageError:
+        return
+    for asked in (query, _replaced(query, {"aabb": "aabbcc", "ab": "b"})):
+        assert problem_of(AskShards(shards=[0], count=1, question=ShardQuestion(query=asked)), 1) == ""

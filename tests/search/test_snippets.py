@@ -9,11 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from support.step_counting import steps
 from weft.errors import UsageError
 from weft.model.shown_text import shown_text
 from weft.search import analysis
 from weft.search.query_language import parse
-from weft.search.snippets import LOOKED_AT, Snippet, Wanted, make_snippet, mark_words, wanted
+from weft.search.snippets import Attention, Snippet, Wanted, make_snippet, mark_words, wanted
+from weft.search.wanted_words import MOST_CHARACTERS, MOST_WORDS
 
 FILLER = "Nothing of interest is said here, again and again. "
 SPELLINGS = [
@@ -224,7 +226,7 @@ def test_hostile_texts_take_no_time(unit: str) -> None:
 
 
 def test_only_the_beginning_of_a_text_is_looked_at() -> None:
-    assert not make_snippet("a " * (LOOKED_AT // 2) + "zebra", asked("zebra")).marks
+    assert not make_snippet("a " * (MOST_CHARACTERS // 2) + "zebra", asked("zebra")).marks
 
 
 def test_a_usual_page_takes_about_a_millisecond() -> None:
@@ -236,3 +238,45 @@ def test_a_usual_page_takes_about_a_millisecond() -> None:
         make_snippet(text, words)
         best = min(best, time.perf_counter() - start)
     assert best < 0.005
+
+
+@pytest.mark.parametrize(
+    "unit", ["cat ", "cat dog ", "c1 ", "cat\n", "c\n", "東京", "東都京", "ca\u0301t ", "cat.", "äcat "]
+)
+def test_an_answer_costs_no_more_with_longer_pages(unit: str) -> None:
+    words = asked('cat "cat dog" 東京都')
+
+    def answer(characters: int) -> None:
+        attention = Attention(100)
+        for _ in range(100):
+            text = unit * (characters // len(unit))
+            attention.turn_to(len(text))
+            make_snippet(text, words, attention=attention)
+
+    answer(20)  # spellings that are remembered
+    assert steps(lambda: answer(200_000)) < 1.1 * steps(lambda: answer(20_000)) + 1000
+    assert steps(lambda: answer(200_000)) < 3_000_000
+
+
+def test_what_short_pages_leave_over_goes_to_long_ones() -> None:
+    attention = Attention(100)
+    for _ in range(99):
+        attention.turn_to(500)
+        attention.look_at(50)
+    attention.turn_to(200_000)
+    assert (attention.characters, attention.words) == (MOST_CHARACTERS, MOST_WORDS)
+
+
+def test_a_page_of_results_looks_far_into_each_long_page() -> None:
+    text, words = FILLER * 3000 + "The zebra has stripes.", asked("zebra stripes")
+    attention = Attention(10)
+    for _ in range(10):
+        attention.turn_to(len(text))
+        assert len(make_snippet(text, words, attention=attention).marks) == 2
+
+
+def test_words_are_whole_where_one_stretch_of_a_text_ends() -> None:
+    words = asked("zebra")
+    for before in range(4080, 4110):
+        text, marks = mark_words("x" * before + " zebra!", words)
+        assert [text[start:end] for start, end in marks] == ["zebra"]

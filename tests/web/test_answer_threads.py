@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.web_app import PATIENCE, Answer, RunningApp, running_app
+from weft.answers.budget import AnswerLate, Budget
 from weft.errors import UsageError
 from weft.web.limits import WebLimits
 from weft.web.problems import RequestRefused
@@ -109,3 +110,74 @@ def test_more_requests_than_threads_are_answered_with_503_and_the_app_lives_on(s
             assert all(int(each.headers["retry-after"]) > 0 for each in answers)
             assert app.ask("/healthz").status == 200, "what needs no thread is answered"
         assert app.ask("/api/totals").status == 200
+
+
+def test_heavy_questions_that_hang_leave_the_light_ones_alone() -> None:
+    may_end = threading.Event()
+
+    async def ask() -> None:
+        threads = AnswerThreads(WebLimits(threads=1, heavy_threads=1, waiting=20))
+        heavy = [asyncio.ensure_future(threads.run(may_end.wait, PATIENCE, is_heavy=True)) for _ in range(20)]
+        await asyncio.sleep(0)
+        for number in range(50):
+            assert await threads.run(lambda each: each, number) == number
+        assert not any(each.done() for each in heavy)
+        may_end.set()
+        assert await asyncio.gather(*heavy) == [True] * 20
+
+    asyncio.run(ask())
+
+
+def test_clients_take_turns() -> None:
+    may_begin, order = threading.Event(), list[str]()
+
+    async def ask() -> None:
+        threads = AnswerThreads(WebLimits(heavy_threads=1, waiting=20))
+        first = asyncio.ensure_future(threads.run(may_begin.wait, PATIENCE, client="greedy", is_heavy=True))
+        names = ["greedy"] * 8 + ["one", "other", "one"]
+        runs = [asyncio.ensure_future(threads.run(order.append, name, client=name, is_heavy=True)) for name in names]
+        await asyncio.sleep(0)
+        may_begin.set()
+        await asyncio.gather(first, *runs)
+
+    asyncio.run(ask())
+    assert order[:6].count("one") == 2
+    assert order[:4].count("other") == 1
+
+
+def test_one_client_does_not_fill_the_queue() -> None:
+    may_end = threading.Event()
+
+    async def ask() -> None:
+        threads = AnswerThreads(WebLimits(heavy_threads=1, waiting=20))
+        runs = [
+            asyncio.ensure_future(threads.run(may_end.wait, PATIENCE, client="greedy", is_heavy=True))
+            for _ in range(40)
+        ]
+        await asyncio.sleep(0)
+        assert sum(each.done() for each in runs) == 29
+        assert all("of yours" in str(each.exception()) for each in runs if each.done())
+        other = asyncio.ensure_future(threads.run(lambda: "served", client="other", is_heavy=True))
+        may_end.set()
+        assert await other == "served"
+        await asyncio.gather(*runs, return_exceptions=True)
+
+    asyncio.run(ask())
+
+
+def test_the_budget_of_an_answer_that_is_late_ends() -> None:
+    budget, ended = Budget(sys.maxsize), threading.Event()
+
+    def count() -> None:
+        try:
+            while True:
+                budget.spend(1)
+        except AnswerLate:
+            ended.set()
+
+    async def ask() -> None:
+        with pytest.raises(RequestRefused, match=r"within 0\.2 s"):
+            await AnswerThreads(FEW).run(count, budget=budget)
+
+    asyncio.run(ask())
+    assert ended.wait(PATIENCE), "its thread is free again"

@@ -33,6 +33,16 @@ def test_names_of_this_machine_are_answered(app: RunningApp, host: str) -> None:
     "host",
     [
         "evil.example",
+        "127.0.0.1:80.evil.example",
+        "127.0.0.1:80:evil.example",
+        "127.0.0.1:evil.example",
+        "[::1].evil.example",
+        "[::1]evil.example:80",
+        "[::1]:80.evil.example",
+        "[127.0.0.1].evil.example",
+        "[localhost]",
+        "[::1%25evil.example]",
+        "localhost:80 .evil.example",
         "127.0.0.1.evil.example",
         "localhost.evil.example:8765",
         "evil.example:127",
@@ -93,6 +103,8 @@ FORM = "/do/retry"
         ({"Origin": "", "Sec-Fetch-Site": "none"}, "right", 403),
         ({"Origin": "null"}, "right", 403),
         ({"Origin": "http://evil.example"}, "right", 403),
+        ({"Origin": "ours.evil.example"}, "right", 403),
+        ({"Origin": "evil-scheme"}, "right", 403),
         ({"Origin": "http://127.0.0.1"}, "right", 403),
         ({"Origin": "http://127.0.0.1:1"}, "right", 403),
         ({"Origin": "http://evil.example", "Sec-Fetch-Site": "same-origin"}, "right", 403),
@@ -102,7 +114,9 @@ def test_a_form_is_taken_from_our_own_page_of_this_session_alone(
     app: RunningApp, headers: dict[str, str], csrf: str, status: int
 ) -> None:
     cookie, secret = logged_in(app)
-    sent = {name: app.origin if value == "ours" else value for name, value in headers.items()}
+    ours = {"ours": app.origin, "ours.evil.example": f"{app.origin}.evil.example"}
+    ours["evil-scheme"] = app.origin.replace("http:", "evil:")
+    sent = {name: ours.get(value, value) for name, value in headers.items()}
     fields = {"csrf": secret if csrf == "right" else csrf, "back": "/top"}
     answer = app.post_form(FORM, fields, Cookie=cookie, **sent)
     assert answer.status == status

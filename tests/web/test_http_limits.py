@@ -262,3 +262,18 @@ def test_questions_are_not_posted_and_changes_are_not_got(app: RunningApp, token
     assert app.change("/api/top", {}, Authorization=f"Bearer {token}").status == 405
     assert app.ask("/api/retry").status == 405
     assert app.ask("/do/retry").status == 405
+
+
+def test_beyond_the_connections_there_is_an_answer_like_any_other(small_home: Path) -> None:
+    with running_app(small_home, limits=WebLimits(connections=2)) as app, app.connected(), app.connected():
+        for path, accepts, kind in (
+            ("/api/totals", "*/*", b"application/problem+json"),
+            ("/", "text/html", b"text/html; charset=utf-8"),
+        ):
+            answer = app.say(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: {accepts}\r\n\r\n".encode())
+            assert status(answer) == 503
+            assert has_security_headers(answer)
+            assert b"retry-after: 5\r\n" in answer.lower()
+            assert b"connection: close\r\n" in answer.lower()
+            assert b"content-type: " + kind in answer
+            assert b"too many connections are open" in answer

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from weft.answers.objects import ChangeItem, moment
-from weft.answers.paging import Page, page
+from weft.answers.paging import Page, cursor_of, page
 from weft.answers.view import View
 from weft.linkindex.changes import (
     ALL_ROWS,
@@ -34,6 +34,9 @@ LINKS, PAGES = "links", "pages"
 KINDS: Final = {LINKS: frozenset(LINK_CHANGES), PAGES: frozenset(PAGE_CHANGES)}
 """The steps of each kind of change."""
 _ALL: Final = KINDS[LINKS] | KINDS[PAGES]
+_LAST: Final = 2**32 - 1
+"""Behind all changes of a batch."""
+_CHANGES_PER_STEP: Final = 2
 _NAMES: Final = LINK_CHANGES | PAGE_CHANGES
 
 
@@ -48,20 +51,20 @@ class HistoryRange(NamedTuple):
     cursor: str | None
 
 
-def page_history(reader: Reader, target: bytes, wanted: HistoryRange) -> Page[ChangeItem]:
+def page_history(view: View, target: bytes, wanted: HistoryRange) -> Page[ChangeItem]:
     row = b"u:" + target
-    return _history(reader, row, [row], BatchReader(partial(read_target_block, target)), wanted)
+    return _history(view, row, [row], BatchReader(partial(read_target_block, target)), wanted)
 
 
-def domain_history(reader: Reader, domain: bytes, wanted: HistoryRange) -> Page[ChangeItem]:
+def domain_history(view: View, domain: bytes, wanted: HistoryRange) -> Page[ChangeItem]:
     row = b"d:" + domain
-    return _history(reader, row, [row], _recent_blocks(wanted), wanted)
+    return _history(view, row, [row], _recent_blocks(wanted), wanted)
 
 
-def whole_history(reader: Reader, wanted: HistoryRange, batches: BatchReader) -> Page[ChangeItem]:
+def whole_history(view: View, wanted: HistoryRange, batches: BatchReader) -> Page[ChangeItem]:
     """`batches` reads blocks of bases, and may have done so for other answers before."""
     chosen = batches if wanted.since is None else _recent_blocks(wanted)
-    return _history(reader, ALL_ROWS, _all_rows(reader), chosen, wanted)
+    return _history(view, ALL_ROWS, _all_rows(view.reader), chosen, wanted)
 
 
 def _recent_blocks(wanted: HistoryRange) -> BatchReader:
@@ -118,21 +121,37 @@ def _all_rows(reader: Reader) -> list[bytes]:
 
 
 def _history(
-    reader: Reader, name: bytes, rows: Iterable[bytes], batches: BatchReader, wanted: HistoryRange
+    view: View, name: bytes, rows: Iterable[bytes], batches: BatchReader, wanted: HistoryRange
 ) -> Page[ChangeItem]:
-    """Batch by batch, the newest first, and within a batch by time."""
-    since = wanted.since
+    """Batch by batch, the newest first, and within a batch by time.
+
+    Changes that are not wanted cost as much as others. When half of the budget went into passing them over, the page
+    ends, with a cursor to go on from there.
+    """
+    since, budget, listing = wanted.since, view.budget, f"changes {name!r} {wanted.kind}"
+    stopped: dict[bool, bytes] = {}
 
     def scan(start: bytes | None, *, reverse: bool) -> Iterator[Entry]:
-        for batch, cells in _batches(reader, rows, start and start[:-4], reverse=reverse):
-            block = batches.block(batch, cells)
+        seen = b""
+        for batch, cells in _batches(view.reader, rows, start and start[:-4], reverse=reverse):
+            last = place(batch, 0 if reverse else _LAST)
+            if start == last:
+                continue
+            if seen and budget.is_half_spent:
+                stopped[reverse] = seen
+                return
+            block, seen = batches.block(batch, cells), last
+            budget.spend(len(block.changes) // _CHANGES_PER_STEP)
             if since is None or block.recorded >= since:
                 yield from _entries(batch, block.changes, start, wanted, reverse=reverse)
             elif not reverse:
                 return
 
-    found = page(f"changes {name!r} {wanted.kind}", scan, lambda entry: entry.key, wanted.limit, wanted.cursor)
-    return Page([change_item(entry.change) for entry in found.items], found.next, found.prev)
+    found = page(listing, scan, lambda entry: entry.key, wanted.limit, wanted.cursor)
+    items = [change_item(entry.change) for entry in found.items]
+    following = found.next or (cursor_of(listing, stopped[False]) if False in stopped else None)
+    earlier = found.prev or (cursor_of(listing, stopped[True], backwards=True) if True in stopped else None)
+    return Page(items, following, earlier)
 
 
 def _batches(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
+from weft.answers.budget import Budget
 from weft.answers.index import Index
 from weft.answers.objects import PageAnswer
 from weft.errors import MgmtError, NotKnown, UsageError
@@ -44,6 +45,11 @@ class HomeIndex(Index):
         self._open_records = open_records
         self._shards: Shards | None = None
 
+    def within(self, budget: Budget) -> Self:
+        bounded = super().within(budget)
+        bounded._open_search = self._opened_search
+        return bounded
+
     def refresh(self) -> None:
         super().refresh()
         if self._shards is not None:
@@ -72,10 +78,8 @@ class HomeIndex(Index):
         # Imported when it is asked: other questions do not need tantivy.
         from weft.answers.search import SearchOptions, search_listing
 
-        if self._shards is None:
-            self._shards = self._open_search()
         options = SearchOptions(limit=limit, cursor=cursor, per_domain=per_domain, fold=fold, explain=explain)
-        return search_listing(self._view, self._shards, text, options)
+        return search_listing(self._view, self._opened_search(), text, options)
 
     def page(self, url: str) -> PageAnswer:
         """All that is known of a page, crawled or not."""
@@ -122,6 +126,11 @@ class HomeIndex(Index):
         at = position_of(page, self._link_record(page))
         with closing(self._open_records()) as records:
             return capture_at(page, at, records, self._rules)
+
+    def _opened_search(self) -> Shards:
+        if self._shards is None:
+            self._shards = self._open_search()
+        return self._shards
 
     def _waiting_page(self, url: str) -> PageAnswer | None:
         """A page that only the control plane knows: it was added, and its first fetch is not in the index yet."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, Self, TypeVar
 
 import msgspec
 
 from weft.answers.anchors import AnchorListing, anchor_items, first_anchors
+from weft.answers.budget import Budget
 from weft.answers.changes_after import ChangesAfter, changes_after
 from weft.answers.domain_overview import DomainAnswer, domain_overview, no_pages
 from weft.answers.history import (
@@ -63,6 +65,12 @@ class Index:
     def __init__(self, reader: Reader, rules: UrlRules) -> None:
         self._view, self._rules = View(reader), rules
         self._batches = BatchReader(read_block)
+
+    def within(self, budget: Budget) -> Self:
+        """This view of the store, for one answer, which raises TooMuchWork rather than spend more. Not to be closed."""
+        bounded = copy(self)
+        bounded._view = View(self._view.reader, budget)
+        return bounded
 
     def refresh(self) -> None:
         self._view.reader.refresh()
@@ -226,7 +234,7 @@ class Index:
         elif of is not None:
             found = self._changes_of_domain(self._domain(of), wanted)
         else:
-            found = whole_history(self._view.reader, wanted, self._batches)
+            found = whole_history(self._view, wanted, self._batches)
         began = baseline(self._view.reader)
         items = with_urls(self._view, found.items)
         return self._listing(
@@ -253,14 +261,14 @@ class Index:
         target = page.uri.encode()
         if self._view.info(page) == UNKNOWN_URI and not self._view.has_history(b"u:" + target):
             raise _not_known(page)
-        return page_history(self._view.reader, target, wanted)
+        return page_history(self._view, target, wanted)
 
     def _changes_of_domain(self, name: Domain, wanted: HistoryRange) -> Page[ChangeItem]:
         domain = reversed_domain(name).encode()
         known = self._view.value(Table.FLUO, keys.domain_info_column(domain))
         if known is None and not self._view.has_history(b"d:" + domain):
             raise NotKnown(f"{name} is not known: none of its pages is loaded or linked from a loaded page")
-        return domain_history(self._view.reader, domain, wanted)
+        return domain_history(self._view, domain, wanted)
 
     def _listing(
         self, kind: type[SomeListing], found: Page[Any], items: list[Any], total: int | None, **about: Any

@@ -76,9 +76,9 @@ def _decode(cursor: str, mark: bytes) -> tuple[bytes, bool]:
     return data[5:], data[:1] == b"<"
 
 
-def cursor_of(name: str, key: bytes) -> str:
-    """Leads on to this key in the listing of this name, which goes one way only."""
-    return _encode(b">" + crc32(name.encode()).to_bytes(4, "big") + key)
+def cursor_of(name: str, key: bytes, *, backwards: bool = False) -> str:
+    """Leads on from this key, which itself is left out, in the listing of this name."""
+    return _encode((b"<" if backwards else b">") + crc32(name.encode()).to_bytes(4, "big") + key)
 
 
 def key_of_cursor(name: str, cursor: str) -> bytes:

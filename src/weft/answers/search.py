@@ -20,7 +20,7 @@ from weft.search.query_language import SearchQuery, parse, render
 from weft.search.result_folding import Folded, ResultPage, page_of
 from weft.search.search import DEEPEST, WINDOW, Found, Shards, search
 from weft.search.shard_reader import ScorePart
-from weft.search.snippets import Snippet, Wanted, make_snippet, mark_words, wanted
+from weft.search.snippets import Attention, Snippet, Wanted, make_snippet, mark_words, wanted
 from weft.store.tables import Table
 
 PER_DOMAIN: Final = 2
@@ -29,6 +29,10 @@ _AS_GOOD: Final = 0.5
 """Of the best score: a page that matches so much worse takes no better one's place because of its domain."""
 FACETS: Final = 10
 """Values that are counted in an answer, the most frequent ones."""
+_STEPS_OF_ITEM: Final = 1000
+"""Of a budget, for the snippet of an item: some milliseconds."""
+_STEPS_OF_WORD: Final = 60
+"""For what a word of the query adds to the score of an item."""
 MOST_RESULTS: Final = 100
 """Results on one page."""
 
@@ -95,7 +99,7 @@ def search_listing(view: View, shards: Shards, text: str, options: SearchOptions
     found, page = _look(shards, query, options)
     items = _items(view, found, page.items)
     if options.explain:
-        items = [_explained(shards, found.query, item) for item in items]
+        items = [_explained(view, shards, found.query, item) for item in items]
     return SearchListing(
         seq=found.seq,
         count=len(items),
@@ -141,12 +145,14 @@ def _items(view: View, found: Found, results: Sequence[Folded]) -> list[SearchIt
     urls = view.urls(uris, infos)
     columns = [column(uri.encode()) for uri in uris for column in (keys.doc_column, keys.doc_changed_column)]
     cells = view.reader.get(Table.DOCS, columns)
-    asked = cache(partial(wanted, found.query))
+    asked, attention = cache(partial(wanted, found.query)), Attention(len(results))
     items = []
     for at, (uri, url, info, result) in enumerate(zip(uris, urls, infos, results, strict=True)):
         stored, changed = cells[2 * at], cells[2 * at + 1]
         doc = read_doc(stored.value) if stored and info.docs else Doc()
-        title, snippet = _shown(asked(language_of(doc.language)), doc)
+        view.budget.spend(_STEPS_OF_ITEM)
+        attention.turn_to(len(doc.text))
+        title, snippet = _shown(asked(language_of(doc.language)), doc, attention)
         items.append(
             SearchItem(
                 uri=uri,
@@ -167,14 +173,17 @@ def _items(view: View, found: Found, results: Sequence[Folded]) -> list[SearchIt
     return items
 
 
-def _shown(asked: Wanted, doc: Doc) -> tuple[Snippet, Snippet]:
-    snippet = make_snippet(doc.text, asked)
+def _shown(asked: Wanted, doc: Doc, attention: Attention) -> tuple[Snippet, Snippet]:
+    title = mark_words(doc.title, asked, attention)
+    snippet = make_snippet(doc.text, asked, attention=attention)
     if not snippet.marks and doc.description:
-        snippet = make_snippet(doc.description, asked)
-    return mark_words(doc.title, asked), snippet
+        snippet = make_snippet(doc.description, asked, attention=attention)
+    return title, snippet
 
 
-def _explained(shards: Shards, query: SearchQuery, item: SearchItem) -> SearchItem:
+def _explained(view: View, shards: Shards, query: SearchQuery, item: SearchItem) -> SearchItem:
+    words = sum(len(term.text.split()) for group in query.groups for term in group)
+    view.budget.spend(_STEPS_OF_WORD * (1 + words))
     parts = shards.explain(query, item.uri)
     rest = item.score - sum(part.score for part in parts)
     references = ScorePart(f"{item.references:,} references", round(rest, 4))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from weft.answers.budget import Budget, BudgetedReader, unlimited
 from weft.answers.paging import Scan
 from weft.linkindex import keys
 from weft.linkindex.pipeline import counted
@@ -16,8 +17,9 @@ from weft.store.tables import Table
 
 
 class View:
-    def __init__(self, reader: Reader) -> None:
-        self.reader = reader
+    def __init__(self, reader: Reader, budget: Budget | None = None) -> None:
+        self.reader = reader if budget is None else BudgetedReader(reader, budget)
+        self.budget = budget or unlimited()
 
     @property
     def seq(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,8 @@ def run(invocation: Invocation) -> None:
         web = web_resources(invocation)
         node = web_node(web, web_node_address(settings, listener.getsockname()[:2]))
         try:
+            # Light questions must not wait for heavy ones, which have the interpreter for as long as this otherwise.
+            sys.setswitchinterval(0.0005)
             ready = partial(say, f"web app at http://{address_of(listener)}/")
             run_role(lambda stop: serve(web, listener, stop, ready, node=node))
         finally:

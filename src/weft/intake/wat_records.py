@@ -30,6 +30,8 @@ _WORDS_AT: Final = {"A@/href": "text", "AREA@/href": "alt", "FRAME@/src": "title
 """The kinds of links that count on a page too, and which field holds their words."""
 _UNESCAPED_SINCE: Final = "2019-09"
 """Until then entities stood in WAT files as they stood in the page."""
+_LONG_REFERENCE: Final = re.compile(r"&#(?:[0-9]{100,}+|[xX][0-9A-Fa-f]{100,}+);?")
+"""To no character that there is; Python reads no numbers of thousands of digits."""
 _STATUS: Final = re.compile(r"[0-9]{3}")
 
 
@@ -138,7 +140,12 @@ class _Extract:
 
     def _plain(self, value: object) -> str:
         text = _text(value)
-        return html.unescape(text) if self._is_escaped and "&" in text else text
+        return plain_text(text) if self._is_escaped and "&" in text else text
+
+
+def plain_text(text: str) -> str:
+    """Without references to characters."""
+    return html.unescape(_LONG_REFERENCE.sub("\ufffd", text))
 
 
 def _decoded(body: bytes) -> _Wat:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from weft.metrics.samples import Kind, Metric
+from weft.model.fetch_error import FetchError
 
 
-def _gauge(name: str, meaning: str, *labels: str) -> Metric:
-    return Metric(f"weft_{name}", Kind.GAUGE, labels, meaning)
+def _gauge(name: str, meaning: str, *labels: str, known: tuple[str, ...] = ()) -> Metric:
+    return Metric(f"weft_{name}", Kind.GAUGE, labels, meaning, known)
 
 
 BUILD: Final = _gauge("build_info", "The version of weft that answers; the value is 1.", "version")
@@ -16,8 +17,10 @@ MGMT_UP: Final = _gauge("mgmt_up", "Whether the control plane answers (1).")
 STORE_UP: Final = _gauge("store_up", "Whether the index can be read here (1).")
 
 LINKS: Final = _gauge("links", "Links that the control plane knows, by state.", "state")
-LINK_ERRORS: Final = _gauge("links_in_error", "Links in state error, by error class.", "class")
-LINK_STATUSES: Final = _gauge("links_answered_with_error", "Links whose last answer was 400 or above.", "code")
+LINK_ERRORS: Final = _gauge("links_in_error", "Links in state error, by error class.", "class", known=tuple(FetchError))
+LINK_STATUSES: Final = _gauge(
+    "links_answered_with_error", "Links whose last answer was 400 or above.", "code", known=("404", "500")
+)
 LINKS_RESTING: Final = _gauge("links_resting", "Pending links of hosts that may not be asked for the next 2 s or more.")
 CHUNKS: Final = _gauge("chunks", "Chunks, by what is done with them.", "task")
 

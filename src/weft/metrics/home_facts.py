@@ -114,5 +114,5 @@ def _one(metric: Metric, value: float) -> Sample:
 
 
 def _table(metric: Metric, values: Mapping[str, int]) -> Iterator[Sample]:
-    for name, value in sorted(values.items()):
+    for name, value in sorted({**dict.fromkeys(metric.known, 0), **values}.items()):
         yield Sample(metric, (str(name),), value)

@@ -6,6 +6,8 @@ from typing import Final, NamedTuple
 
 from weft.metrics.samples import Kind, Metric
 from weft.mgmt.values import NodeType
+from weft.model.fetch_error import FetchError
+from weft.model.refusal import RefusalKind
 
 _GAUGE, _COUNTER, _HISTOGRAM = Kind.GAUGE, Kind.COUNTER, Kind.HISTOGRAM
 
@@ -26,9 +28,17 @@ def _of_all(name: str, kind: Kind, figure: str, meaning: str, label: str = "") -
     return Told(Metric(f"weft_{name}", kind, labels, meaning), figure)
 
 
-def _own(name: str, kind: Kind, figure: str, meaning: str, label: str = "", scale: float = 1.0) -> Told:
+def _own(
+    name: str,
+    kind: Kind,
+    figure: str,
+    meaning: str,
+    label: str = "",
+    scale: float = 1.0,
+    known: tuple[str, ...] = (),
+) -> Told:
     labels = ("node", label) if label else ("node",)
-    return Told(Metric(f"weft_{name}", kind, labels, meaning), figure, scale)
+    return Told(Metric(f"weft_{name}", kind, labels, meaning, known), figure, scale)
 
 
 EVERY_ROLE: Final = (
@@ -62,6 +72,7 @@ URL_SERVER: Final = (
         "returned",
         "URLs that a spider has no longer: done, silent (no reply in time), or the connection was lost.",
         "reason",
+        known=("done", "silent", "lost"),
     ),
     _own(
         "urlserver_links_refused_total",
@@ -69,6 +80,7 @@ URL_SERVER: Final = (
         "refused",
         "Links that were given up without a fetch, by error class: robots, dns, private_address and others.",
         "class",
+        known=tuple(FetchError),
     ),
     _own("urlserver_queues", _GAUGE, "queues", "Queues that there may be: urlserver.queue_count."),
     _own("urlserver_hosts_queued", _GAUGE, "hosts", "Hosts that have a queue."),
@@ -83,6 +95,7 @@ URL_SERVER: Final = (
         "waiting",
         "Hosts that have a queue, by what they wait for; an estimate above 2,000 queues.",
         "waits_for",
+        known=("robots.txt", "its address", "an answer", "its turn"),
     ),
     _own("urlserver_hosts_backing_off", _GAUGE, "backing_off", "Hosts that failed, or asked to be left alone."),
     _own(
@@ -97,8 +110,22 @@ URL_SERVER: Final = (
 
 SPIDER: Final = (
     _own("spider_fetches_total", _COUNTER, "fetches", "Fetches that ended, with those of robots.txt."),
-    _own("spider_responses_total", _COUNTER, "statuses", "Responses, by HTTP status.", "code"),
-    _own("spider_errors_total", _COUNTER, "errors", "Fetches that went wrong, by error class.", "class"),
+    _own(
+        "spider_responses_total",
+        _COUNTER,
+        "statuses",
+        "Responses, by HTTP status.",
+        "code",
+        known=("200", "404", "500"),
+    ),
+    _own(
+        "spider_errors_total",
+        _COUNTER,
+        "errors",
+        "Fetches that went wrong, by error class.",
+        "class",
+        known=tuple(FetchError),
+    ),
     _own("spider_received_bytes_total", _COUNTER, "received", "Bytes of responses, as they were sent."),
     _own("spider_archived_bytes_total", _COUNTER, "archived", "Bytes of WARC records that are safe on disk."),
     _own("spider_fetch_seconds", _HISTOGRAM, "fetch_seconds", "How long a fetch took."),
@@ -115,7 +142,14 @@ INDEX: Final = (
     _own("index_pages_total", _COUNTER, "pages", "Pages that were loaded."),
     _own("index_link_changes_total", _COUNTER, "links", "References between pages that came, went or changed."),
     _own("index_links_found_total", _COUNTER, "discovered", "Links that became known."),
-    _own("index_links_refused_total", _COUNTER, "refused", "Links that were found and not taken, by kind.", "kind"),
+    _own(
+        "index_links_refused_total",
+        _COUNTER,
+        "refused",
+        "Links that were found and not taken, by kind.",
+        "kind",
+        known=tuple(RefusalKind),
+    ),
     _own("index_links_given_total", _COUNTER, "given", "Links that the dispatcher gave out to be fetched."),
     _own("index_chunks_total", _COUNTER, "chunks", "Chunks that were loaded as a whole."),
     _own("index_rounds_total", _COUNTER, "rounds", "Rounds that were written: batches of changes."),

@@ -28,7 +28,8 @@ def _samples(told: Told, node: tuple[str, ...], figures: Mapping[str, Any]) -> I
         if (histogram := _histogram(found)) is not None:
             yield Sample(told.metric, node, histogram)
     elif len(told.metric.labels) > len(node):
-        for key, one in sorted(found.items()) if isinstance(found, dict) else ():
+        counts = {**dict.fromkeys(told.metric.known, 0), **found} if isinstance(found, dict) else {}
+        for key, one in sorted(counts.items()):
             if (value := _number(one)) is not None:
                 yield Sample(told.metric, (*node, str(key)), value * told.scale)
     elif (value := _number(found)) is not None:

@@ -31,6 +31,9 @@ class Metric(NamedTuple):
     labels: tuple[str, ...]
     meaning: str
     """One sentence."""
+    known: tuple[str, ...] = ()
+    """Values of the last label that are told from the beginning, as 0: no rate shows what comes out of nothing, and a
+    panel without a series looks broken."""
 
 
 class Sample(NamedTuple):

@@ -28,14 +28,16 @@ _LOG_EVERY: Final = 60.0
 
 
 class CallThread:
-    """Runs calls one after the other, in the order in which they were made.
+    """Runs calls one after the other, in the order in which they were made; with `threads`, so many at a time.
 
-    Unlike an executor's, its thread does not keep the process alive when it hangs in a call.
+    Unlike an executor's, its threads do not keep the process alive when they hang in a call.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, threads: int = 1) -> None:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        Thread(target=self._work, name=name, daemon=True).start()
+        self._threads = threads
+        for _ in range(threads):
+            Thread(target=self._work, name=name, daemon=True).start()
 
     async def do(self, call: Callable[[], T]) -> T:
         """Cancelling this does not stop a call that has begun."""
@@ -44,12 +46,13 @@ class CallThread:
         return await future
 
     async def finish(self) -> None:
-        """Wait for every call made so far, cancelled ones too."""
+        """Wait for every call made so far, cancelled ones too; not with several threads."""
         await self.do(lambda: None)
 
     def stop(self) -> None:
-        """Let the thread end after the calls it was given."""
-        self._jobs.put(None)
+        """Let the threads end after the calls they were given."""
+        for _ in range(self._threads):
+            self._jobs.put(None)
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:

@@ -7,7 +7,7 @@ import hmac
 from typing import ClassVar, Final, NamedTuple, cast
 
 from weft.roles.connection_limit import ConnectionLimit, Patience
-from weft.roles.listener import is_loopback
+from weft.roles.listener import host_named, is_loopback
 
 _LONGEST_HEAD: Final = 8192
 _MOST_AHEAD: Final = 256 << 10
@@ -160,7 +160,7 @@ class HttpProtocol(asyncio.Protocol):
             elif not self.is_open_to_all(head.method, head.target):
                 return _refusal(401, f"expected Authorization: Bearer with the {self.token_of}'s token")
         # Without a token only this machine may ask, and no web page that a browser here shows.
-        elif not _is_local(head.fields.get("host", "")):
+        elif not is_loopback(host_named(head.fields.get("host", ""))):
             return _refusal(421, "expected a loopback address as Host")
         return self._refused_body(head)
 
@@ -219,8 +219,3 @@ def _length(head: _Head) -> int:
 
 def _refusal(status: int, sentence: str) -> HttpAnswer:
     return HttpAnswer(status, f"{sentence}\n".encode())
-
-
-def _is_local(host: str) -> bool:
-    name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
-    return is_loopback(name.strip("[]"))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from ipaddress import ip_address
+from typing import Final
 
 from weft.config import host_and_port
 from weft.errors import UsageError
+
+_HOST: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([^\[\]:/\\@?#%\s]{1,255}))(?::[0-9]{0,5})?")
 
 
 def open_listener(setting: str, host: str, port: int, token: str, *, is_reserved: bool = False) -> socket.socket:
@@ -55,6 +59,15 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def host_named(host: str) -> str:
+    """The name or address in a Host header, in lower case, without port and brackets; empty if it is no host.
+
+    All of it must be one: by a part that looks like an address a name elsewhere would pass for it.
+    """
+    found = _HOST.fullmatch(host)
+    return (found[1] or found[2]).lower() if found else ""
 
 
 def address_of(listener: socket.socket) -> str:

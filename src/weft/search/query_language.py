@@ -17,7 +17,7 @@ from weft.errors import UsageError
 from weft.search.query_dates import EXPECTED as EXPECTED_DATE
 from weft.search.query_dates import start_of
 from weft.search.query_pieces import FIELDS, Piece, cut, parentheses_matter
-from weft.search.query_terms import languages_of, phrase_term, shown, site_of, word_term
+from weft.search.query_terms import LONGEST_SITE, languages_of, number_of_words, phrase_term, shown, site_of, word_term
 from weft.search.search_query import OR, Field, Kind, SearchQuery, Term, key, render
 
 __all__ = ["Field", "Kind", "SearchQuery", "Term", "key", "parse", "render"]
@@ -26,6 +26,8 @@ LONGEST_QUERY: Final = 2_048
 """Characters: a paragraph. Longer ones do not fit into a URL, and no page has all their words."""
 MOST_TERMS: Final = 32
 """Words and phrases, excluded ones too. Each is looked up in every field of every shard."""
+MOST_WORDS: Final = 96
+"""Of all terms together: a common word in every one of many phrases would be seconds of work on each shard."""
 MOST_ALTERNATIVES: Final = 8
 """In one OR group: its matches are the sum of theirs."""
 MOST_FILTERS: Final = 16
@@ -83,7 +85,7 @@ class _Reader:
         """An OR that waits for its right side."""
         self._last = ""
         """What stands left of it: `word`, `excluded`, the name of a filter, or nothing yet."""
-        self._terms = 0
+        self._terms, self._words = 0, 0.0
 
     def note(self, note: str) -> None:
         self._notes[note] = None
@@ -151,24 +153,28 @@ class _Reader:
             return
         if piece.is_excluded:
             self._join("excluded")
-            if term not in self._excluded and self._has_room():
+            if term not in self._excluded and self._has_room(term):
                 self._excluded[term] = None
         elif not self._join("word"):
             self._put_alone(term)
         elif len(self._groups[-1]) >= MOST_ALTERNATIVES:
             self.note(f"only the first {MOST_ALTERNATIVES} alternatives of an OR are used")
-        elif term not in self._groups[-1] and self._has_room():
+        elif term not in self._groups[-1] and self._has_room(term):
             self._groups[-1].append(term)
 
     def _put_alone(self, term: Term) -> None:
-        if self._has_room():
+        if self._has_room(term):
             self._groups.append([term])
 
-    def _has_room(self) -> bool:
+    def _has_room(self, term: Term) -> bool:
         if self._terms == MOST_TERMS:
             self.note(f"only the first {MOST_TERMS} words and phrases are used")
             return False
-        self._terms += 1
+        words = number_of_words(term.text)
+        if self._words + words > MOST_WORDS:
+            self.note(f"all words and phrases together may have at most {MOST_WORDS} words; some were left out")
+            return False
+        self._terms, self._words = self._terms + 1, self._words + words
         return True
 
     def _join(self, what: str) -> bool:
@@ -195,6 +201,8 @@ class _Reader:
             self._bound(instant, is_after=(name == "after") is not piece.is_excluded)
         elif values and None not in values:
             self._join(f"-{name}" if piece.is_excluded else name)
+            if name == "site" and len(values[0] or "") > LONGEST_SITE:
+                self.note(f"only the first {LONGEST_SITE} characters of a site are compared")
             for value in values:
                 self._keep(name, value or "", is_excluded=piece.is_excluded)
         else:

@@ -16,6 +16,8 @@ from weft.search.search_query import Field, Kind, Term
 MOST_WORDS_IN_TERM: Final = 16
 """Of a phrase, or of a word that the analysis cuts, such as a URL. Each is one more list of positions to walk through;
 a sentence that somebody remembers is shorter."""
+LONGEST_SITE: Final = 500
+"""Characters of the beginning of an address; tantivy refuses expressions of a thousand."""
 SHORTEST_PREFIX: Final = 3
 """Characters. Shorter ones begin a large part of all words."""
 _PAIRS_PER_WORD: Final = 2
@@ -95,16 +97,16 @@ def _may_be_prefix(text: str, note: Note) -> bool:
 
 def _shortened(text: str, note: Note) -> str:
     """The longest beginning that has not too many words."""
-    if _size(text) <= MOST_WORDS_IN_TERM:
+    if number_of_words(text) <= MOST_WORDS_IN_TERM:
         return text
     note(f"{shown(text)} has more than {MOST_WORDS_IN_TERM} words; the rest of it was left out")
     fits, too_long = 0, len(text)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
-        fits, too_long = (middle, too_long) if _size(text[:middle]) <= MOST_WORDS_IN_TERM else (fits, middle)
+        fits, too_long = (middle, too_long) if number_of_words(text[:middle]) <= MOST_WORDS_IN_TERM else (fits, middle)
     return text[:fits]
 
 
-def _size(text: str) -> float:
-    """Number of words; pairs of characters count less, as a word has several."""
+def number_of_words(text: str) -> float:
+    """Pairs of characters count less, as a word has several."""
     return sum(1 / _PAIRS_PER_WORD if analysis.is_unspaced(word) else 1 for word in analysis.words(text))

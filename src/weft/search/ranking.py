@@ -17,6 +17,7 @@ from tantivy import FieldType, Occur, Query, Schema, Searcher
 
 from weft.model.url import Uri, UrlRefused, UrlRules
 from weft.search.analysis import STEMMED, is_unspaced, language_of, stems, words
+from weft.search.query_terms import LONGEST_SITE
 from weft.search.schema import MOST_NAME_WORDS, as_name, make_schema, stem_field
 from weft.search.search_query import Field, Kind, SearchQuery, Term
 
@@ -309,7 +310,9 @@ def _uri_prefix(site: str) -> str:
         uri: Uri = UrlRules((), 2048).identify(f"https://{site}").uri
     except UrlRefused:
         return ""
-    return "".join(character if character.isalnum() else f"\\x{{{ord(character):x}}}" for character in uri)
+    return "".join(
+        character if character.isalnum() else f"\\x{{{ord(character):x}}}" for character in uri[:LONGEST_SITE]
+    )
 
 
 def _language(tag: str) -> Query:

@@ -19,6 +19,8 @@ from weft.search.spelling import Correction
 WINDOW: Final = 100
 """Hits that are ranked together with their references. Whoever looks further gets the next window behind it: so a page
 of results does not depend on how far somebody has looked."""
+_MOST_CORRECTED: Final = 8
+"""Unknown words for which others are looked for, each among tens of thousands."""
 DEEPEST: Final = 1000
 """Hits that anybody can page through."""
 
@@ -117,7 +119,7 @@ def _ask(shards: Shards, query: SearchQuery, most: int, facets: bool) -> _Asked:
 def _corrections(shards: Shards, answers: Sequence[ShardAnswer | None]) -> dict[str, str]:
     """For each word that no shard knows, the word that was probably meant."""
     unknown = [set(answer.unknown) for answer in answers if answer is not None]
-    everywhere = sorted(set.intersection(*unknown)) if unknown else []
+    everywhere = sorted(set.intersection(*unknown))[:_MOST_CORRECTED] if unknown else []
     found = {word: min(shards.correct(word), default=None) for word in everywhere}
     return {word: best.word for word, best in found.items() if best is not None}
 

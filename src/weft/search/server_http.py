@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Event
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from weft.errors import SearchDamaged, SearchError
+from weft.roles.calls import CallThread
 from weft.roles.connection_limit import ConnectionLimit
 from weft.roles.http_protocol import HttpAnswer, HttpProtocol, HttpRequest
 from weft.search.served_shards import ServedShards
@@ -43,7 +44,7 @@ class ShardsDesk:
     def __init__(self, served: ServedShards, wanted: Callable[[], Collection[int]], count: int) -> None:
         """`wanted` are the shards that this server should answer for."""
         self._served, self._wanted, self._count = served, wanted, count
-        self._threads = ThreadPoolExecutor(THREADS, "weft-ask")
+        self._threads = CallThread("weft-ask", THREADS)
         self._waiting = 0
         self._tally = QuestionTally()
 
@@ -66,9 +67,9 @@ class ShardsDesk:
         self._waiting += 1
         loop = asyncio.get_running_loop()
         began = loop.time()
-        ask = question_of(asked)
+        ask, is_late = question_of(asked), Event()
         found = asyncio.gather(
-            *(loop.run_in_executor(self._threads, partial(self._of_shard, number, ask)) for number in asked.shards)
+            *(self._threads.do(partial(self._of_shard, number, ask, is_late)) for number in asked.shards)
         )
         # Not earlier: a thread cannot be stopped, and whoever waits for one must be counted.
         found.add_done_callback(self._answered)
@@ -76,6 +77,7 @@ class ShardsDesk:
             async with asyncio.timeout(SECONDS):
                 answers: list[_Answered] = await asyncio.shield(found)
         except TimeoutError:
+            is_late.set()
             self._tally.add("late")
             return _told(503, f"no answer within {SECONDS:g} s")
         is_whole = not any(one.problem for one in answers)
@@ -83,14 +85,16 @@ class ShardsDesk:
         return HttpAnswer(200, _encoded(asked, answers), _JSON, shows_trust=True)
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.stop()
 
     def _answered(self, found: asyncio.Future[Any]) -> None:
         self._waiting -= 1
         if not found.cancelled():
             found.exception()  # looked at, so that nobody complains that it was not
 
-    def _of_shard(self, number: int, ask: Callable[[ShardReader], object]) -> _Answered:
+    def _of_shard(self, number: int, ask: Callable[[ShardReader], object], is_late: Event) -> _Answered:
+        if is_late.is_set():
+            return _Answered(None, "it was not asked in time")
         try:
             return _Answered(ask(self._served.reader(number)))
         except SearchDamaged as error:

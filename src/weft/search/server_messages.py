@@ -7,6 +7,8 @@ from typing import Annotated, Final
 
 import msgspec
 
+from weft.search.query_language import LONGEST_QUERY, MOST_ALTERNATIVES, MOST_FILTERS, MOST_TERMS, MOST_WORDS
+from weft.search.query_terms import MOST_WORDS_IN_TERM, number_of_words
 from weft.search.search import DEEPEST
 from weft.search.search_query import SearchQuery
 from weft.search.shard_reader import ScorePart, ShardAnswer, ShardQuestion, ShardReader
@@ -15,7 +17,6 @@ from weft.search.spelling import Correction
 ASK, CORRECT, EXPLAIN = "/shards/ask", "/shards/correct", "/shards/explain"
 LONGEST_QUESTION: Final = 64 << 10
 LONGEST_ANSWER: Final = 64 << 20
-_MOST_TERMS: Final = 256
 _MOST_SHARDS: Final = 256
 
 _Shards = Annotated[list[Annotated[int, msgspec.Meta(ge=0)]], msgspec.Meta(min_length=1, max_length=_MOST_SHARDS)]
@@ -86,8 +87,19 @@ def problem_of(asked: Asked, count: int) -> str:
 
 
 def _query_problem(query: SearchQuery) -> str:
-    terms = sum(map(len, query.groups)) + len(query.excluded)
-    filters = len(query.sites) + len(query.not_sites) + len(query.languages) + len(query.not_languages)
-    if terms + filters > _MOST_TERMS or len(query.groups) > _MOST_TERMS:
-        return f"expected at most {_MOST_TERMS} words and filters in a query"
-    return "" if all(query.groups) else "a group of words is empty"
+    """Why no text that somebody may type means this query: then it may be more work than any of these."""
+    terms = [*(term for group in query.groups for term in group), *query.excluded]
+    filters = [*query.sites, *query.not_sites, *query.languages, *query.not_languages]
+    if not all(query.groups):
+        return "a group of words is empty"
+    if len(terms) > MOST_TERMS or any(len(group) > MOST_ALTERNATIVES for group in query.groups):
+        return f"expected at most {MOST_TERMS} words and phrases in a query, and {MOST_ALTERNATIVES} alternatives"
+    if len(filters) > MOST_FILTERS:
+        return f"expected at most {MOST_FILTERS} filters in a query"
+    # A word that is corrected may become a little longer.
+    if sum(len(term.text) for term in terms) > 2 * LONGEST_QUERY:
+        return f"expected at most {LONGEST_QUERY} characters in a query"
+    words = [number_of_words(term.text) for term in terms]
+    if any(number > MOST_WORDS_IN_TERM for number in words) or sum(words) > MOST_WORDS:
+        return f"expected at most {MOST_WORDS_IN_TERM} words in a phrase, and {MOST_WORDS} in all"
+    return ""

@@ -9,14 +9,14 @@ from itertools import pairwise
 from typing import Final, NamedTuple, TypeVar
 
 from weft.model.shown_text import readable_text
-from weft.search.wanted_words import Match, Wanted, follows, matches, wanted
+from weft.search.wanted_words import Attention, Match, Wanted, follows, matches, wanted
 
 _T = TypeVar("_T")
 
-__all__ = ["Snippet", "Wanted", "make_snippet", "mark_words", "wanted"]
+__all__ = ["Attention", "Snippet", "Wanted", "make_snippet", "mark_words", "wanted"]
 
-LOOKED_AT: Final = 200_000
-"""Characters of a text. What stands behind them is rarely what a page is about."""
+_LINE: Final = 20
+"""Characters of a line, at least on average: a line costs as much as so many characters."""
 _SHORTEST: Final = 16
 _CUT: Final = "…"
 _BETWEEN_BLOCKS: Final = " · "
@@ -38,26 +38,29 @@ class Snippet(NamedTuple):
     """Ranges of characters of `text` to highlight, ascending, none of which overlap."""
 
 
-def make_snippet(text: str, asked: Wanted, longest: int = 240) -> Snippet:
+def make_snippet(text: str, asked: Wanted, longest: int = 240, attention: Attention | None = None) -> Snippet:
     """At most `longest` characters around most of the wanted words; without any of them, the beginning."""
-    longest = max(longest, _SHORTEST)
-    flat = _flat(text)
-    found = matches(flat, asked)
+    longest, attention = max(longest, _SHORTEST), attention or Attention()
+    flat = _flat(text, attention)
+    found = matches(flat, asked, attention)
     begin, end = _window(flat, found, asked, longest)
     before = _CUT if begin and not _starts_sentence(flat, begin) else ""
     after = _CUT if end < len(flat) and flat[end - 1] not in _ENDS_SENTENCE else ""
     return Snippet(before + flat[begin:end] + after, _marks(found, begin, end, len(before)))
 
 
-def mark_words(text: str, asked: Wanted) -> Snippet:
+def mark_words(text: str, asked: Wanted, attention: Attention | None = None) -> Snippet:
     """All of a short text, such as a title."""
-    flat = _flat(text)
-    return Snippet(flat, _marks(matches(flat, asked), 0, len(flat), 0))
+    attention = attention or Attention()
+    flat = _flat(text, attention)
+    return Snippet(flat, _marks(matches(flat, asked, attention), 0, len(flat), 0))
 
 
-def _flat(text: str) -> str:
+def _flat(text: str, attention: Attention) -> str:
     """One line; where a block of the page ends without a full stop, a dot stands between it and the next."""
-    lines = (" ".join(readable_text(line).replace("\u00ad", "").split()) for line in text[:LOOKED_AT].splitlines())
+    most = 1 + attention.characters // _LINE
+    written = text[: attention.characters].splitlines()[:most]
+    lines = (" ".join(readable_text(line).replace("\u00ad", "").split()) for line in written)
     blocks = [line for line in lines if line]
     between = (" " if block[-1] in _ENDS_BLOCK else _BETWEEN_BLOCKS for block in blocks[:-1])
     return "".join(part for pair in zip(blocks, [*between, ""], strict=True) for part in pair) if blocks else ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Final, NamedTuple
 
 from weft.search import analysis
@@ -16,6 +16,16 @@ from weft.search.search_query import Field, Kind, SearchQuery, Term
 _LONGEST_GAP: Final = 3
 """Characters between words that stand side by side, such as `", "`."""
 _BLOCK_END: Final = "·"
+MOST_WORDS: Final = 6_000
+"""Words of one text that are compared: about 7 µs each if all of them match."""
+_WORDS_OF_ANSWER: Final = 30_000
+MOST_CHARACTERS: Final = 200_000
+"""Of one text. What stands behind them is rarely what a page is about."""
+_CHARACTERS_OF_ANSWER: Final = 2_000_000
+_STRETCH: Final = 4_096
+"""Characters that are looked through before the words are counted again."""
+_RAGGED: Final = 256
+"""Characters within which a stretch ends between two words, if it can."""
 # They take away beginnings, too, so that a word need not begin like its stem.
 _STEMMERS_OF_PREFIXES: Final = frozenset({"arabic", "dutch", "tamil"})
 
@@ -25,6 +35,28 @@ class Match(NamedTuple):
     end: int
     number: int
     """Which of the wanted words this is."""
+
+
+class Attention:
+    """How much of its pages' texts one answer looks through, whatever they say: each page gets an equal share, and what
+    short ones leave over goes to those behind them."""
+
+    def __init__(self, pages: int = 1) -> None:
+        self._pages, self._characters, self._words = pages, _CHARACTERS_OF_ANSWER, _WORDS_OF_ANSWER
+        self.characters, self.words = MOST_CHARACTERS, MOST_WORDS
+        """Left for this page."""
+
+    def turn_to(self, length: int) -> None:
+        """The next page, whose text has so many characters."""
+        pages = max(1, self._pages)
+        self.characters = min(MOST_CHARACTERS, self._characters // pages)
+        self.words = min(MOST_WORDS, self._words // pages)
+        self._pages -= 1
+        self._characters -= min(length, self.characters)
+
+    def look_at(self, words: int) -> None:
+        self.words -= words
+        self._words = max(0, self._words - words)
 
 
 @dataclass(frozen=True)
@@ -124,9 +156,10 @@ class _Collector:
         return known[word]
 
 
-def matches(text: str, asked: Wanted) -> list[Match]:
-    """Every place of a wanted word, in order. Words of a phrase only where they stand together, if they do anywhere."""
-    found = sorted([*_spaced_matches(text, asked), *_run_matches(text, asked)])
+def matches(text: str, asked: Wanted, attention: Attention) -> list[Match]:
+    """The places of wanted words, in order, as far as the attention goes. Words of a phrase only where they stand
+    together, if they do anywhere."""
+    found = sorted([*_spaced_matches(text, asked, attention), *_run_matches(text, asked, attention)])
     if not asked.only_together or not asked.neighbours:
         return found
     together = {number for pair in _side_by_side(text, found, asked) for number in pair}
@@ -146,31 +179,44 @@ def _side_by_side(text: str, found: list[Match], asked: Wanted) -> Iterator[tupl
             yield at, at + 1
 
 
-def _spaced_matches(text: str, asked: Wanted) -> Iterator[Match]:
+def _spaced_matches(text: str, asked: Wanted, attention: Attention) -> Iterator[Match]:
     if not (asked.words or asked.prefixes):
         return
-    letters, seen = asked.first_letters, asked.seen
-    for piece in _pieces(text, letters):
-        spelling = piece[0]
-        if spelling in seen:
-            number = seen[spelling]
-        else:
-            may_be = not letters or _first_letter(spelling[0]) in letters
-            number = seen[spelling] = _number_of(spelling, asked) if may_be else None
-        if number is not None:
-            yield Match(piece.start(), piece.end(), number)
+    letters, seen, patterns = asked.first_letters, asked.seen, _patterns(text, asked.first_letters)
+    at = 0
+    while at < len(text) and attention.words > 0:
+        end = _stretch_end(text, at)
+        count = 0
+        for piece in chain.from_iterable(pattern.finditer(text, at, end) for pattern in patterns):
+            count += 1
+            spelling = piece[0]
+            if spelling in seen:
+                number = seen[spelling]
+            else:
+                may_be = not letters or _first_letter(spelling[0]) in letters
+                number = seen[spelling] = _number_of(spelling, asked) if may_be else None
+            if number is not None:
+                yield Match(piece.start(), piece.end(), number)
+        attention.look_at(count)
+        at = end
 
 
-def _pieces(text: str, letters: frozenset[str]) -> Iterable[re.Match[str]]:
-    """All words of a text that may begin with one of these letters, in any order; without letters, all of its words."""
+def _stretch_end(text: str, at: int) -> int:
+    """Where a stretch ends, between two words unless nothing says where one ends."""
+    end = at + _STRETCH
+    gap = _GAP.search(text, end, end + _RAGGED)
+    return min(len(text), gap.end() if gap else end + _RAGGED)
+
+
+def _patterns(text: str, letters: frozenset[str]) -> list[re.Pattern[str]]:
+    """They find, between them, all words of a text that may begin with one of these letters; without letters, all."""
     if not text.isascii() and _MARK.search(text):
-        return _MARKED_WORD.finditer(text)
+        return [_MARKED_WORD]
     if not letters:
-        return _WORD.finditer(text)
+        return [_WORD]
     # Any letter that is not plain may be a form of one that is.
     plain = [_words_from(letter + letter.upper()) for letter in letters if letter.isascii()]
-    patterns = plain if text.isascii() else [*plain, _words_from(_NOT_PLAIN)]
-    return chain.from_iterable(pattern.finditer(text) for pattern in patterns)
+    return plain if text.isascii() else [*plain, _words_from(_NOT_PLAIN)]
 
 
 @cache
@@ -198,19 +244,21 @@ def _first_letter(character: str) -> str:
     return character.lower() if character.isascii() else "".join(analysis.words(character))[:1]
 
 
-def _run_matches(text: str, asked: Wanted) -> list[Match]:
+def _run_matches(text: str, asked: Wanted, attention: Attention) -> list[Match]:
     runs = dict(asked.runs)
     if not runs or text.isascii():
         return []
-    found = [Match(*match.span(), runs[match[0]]) for match in _any_of(tuple(runs)).finditer(text)]
+    places = islice(_any_of(tuple(runs)).finditer(text), max(0, attention.words))
+    found = [Match(*match.span(), runs[match[0]]) for match in places]
     numbers = {match.number for match in found}
     missing = ((run, number) for run, number in asked.runs if number not in numbers)
     pairs = dict.fromkeys(run[at : at + 2] for run, _ in missing for at in range(len(run) - 1))
     if pairs:
         # The more different ones, the better: they have numbers of their own.
         of_pair = {pair: -number for number, pair in enumerate(pairs, start=1)}
-        places = _any_of(tuple(pairs), overlap=True).finditer(text)
+        places = islice(_any_of(tuple(pairs), overlap=True).finditer(text), max(0, attention.words - len(found)))
         found += [Match(*place.span(1), of_pair[place[1]]) for place in places]
+    attention.look_at(len(found))
     return found
 
 
@@ -233,6 +281,7 @@ def _marks() -> str:
 
 _UNSPACED: Final = re.compile(f"[{analysis.UNSPACED_CHARACTERS}]+")
 _LETTER: Final = rf"[^\W_{analysis.UNSPACED_CHARACTERS}]"
+_GAP: Final = re.compile(r"[\x00-/:-@\[-`{-\x7f]")
 _MARK: Final = re.compile(f"[{_marks()}]")
 _WORD: Final = re.compile(f"{_LETTER}+")
 _NOT_PLAIN: Final = "\x80-\U0010ffff"

@@ -29,7 +29,7 @@ class RecordsProtocol(HttpProtocol):
         self._archive, self._readers = archive, readers
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
-        position = _position(request)
+        position = asked_position(request)
         if position is None:
             return HttpAnswer(400, b"expected GET /records?file=NAME&offset=NUMBER&length=NUMBER\n")
         loop = asyncio.get_running_loop()
@@ -41,7 +41,7 @@ class RecordsProtocol(HttpProtocol):
         return HttpAnswer(200, member, "application/warc", shows_trust=True)
 
 
-def _position(request: HttpRequest) -> RecordPosition | None:
+def asked_position(request: HttpRequest) -> RecordPosition | None:
     path, _, query = request.target.partition("?")
     if query.count("&") > _MOST_FIELDS:
         return None

@@ -76,7 +76,7 @@ class ResponseReader:
             status=head.status,
             error=content.error,
             size=content.size,
-            retry_after=_retry_after(head, ended),
+            retry_after=retry_after(head, ended),
             etag=_short(head, "etag"),
             last_modified=_short(head, "last-modified"),
             location=_location(head, details.url),
@@ -174,7 +174,7 @@ def _location(head: HttpHead, url: str) -> str:
         return ""
 
 
-def _retry_after(head: HttpHead, now: int) -> int:
+def retry_after(head: HttpHead, now: int) -> int:
     """Milliseconds to wait from `now`, by a number of seconds or a date; 0 where neither can be read.
 
     A date is compared with the server's own clock, if it tells the time: ours may be wrong.

@@ -29,6 +29,7 @@ from weft.answers.search import MOST_RESULTS, SearchItem, SearchListing
 from weft.answers.status import Status
 from weft.answers.typed_times import milliseconds_of
 from weft.answers.why import Why
+from weft.search.query_language import LONGEST_QUERY
 from weft.web.crawl_api import CRAWL_ENDPOINTS
 from weft.web.endpoint import Endpoint, NoParams
 from weft.web.operating_api import OPERATING_ENDPOINTS
@@ -80,7 +81,9 @@ class HistoryParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchParams(msgspec.Struct, frozen=True, kw_only=True):
-    q: Annotated[str, Meta(max_length=10_000, description="Words, phrases, filters; see the documentation of search.")]
+    q: Annotated[
+        str, Meta(max_length=LONGEST_QUERY, description="Words, phrases, filters; see the documentation of search.")
+    ]
     limit: Annotated[int, Meta(ge=1, le=MOST_RESULTS, description="Most results in the answer.")] = 10
     cursor: Cursor = None
     per_domain: Annotated[int, Meta(ge=0, le=1000, description="Most results of one domain; 0: any.")] | None = None
@@ -99,57 +102,57 @@ class ChangesParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _top(web: WebResources, asked: TopParams) -> Listing:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.top(asked.domain, limit=asked.limit, cursor=asked.cursor, fold=asked.fold)
 
 
 def _domains(web: WebResources, asked: DomainsParams) -> Listing:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.domains(asked.by, limit=asked.limit, cursor=asked.cursor)
 
 
 def _domain(web: WebResources, asked: DomainParams) -> DomainAnswer:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.domain(asked.domain, limit=asked.limit)
 
 
 def _page(web: WebResources, asked: UrlParams) -> PageAnswer:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.page(asked.url)
 
 
 def _links(web: WebResources, asked: LinksParams) -> PageListing:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.links(asked.url, out=asked.direction == "out", limit=asked.limit, cursor=asked.cursor)
 
 
 def _anchors(web: WebResources, asked: AnchorsParams) -> AnchorListing:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.anchors(asked.url, limit=asked.limit)
 
 
 def _history(web: WebResources, asked: HistoryParams) -> HistorySeries:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.reference_history(asked.url, points=asked.points)
 
 
 def _text(web: WebResources, asked: UrlParams) -> PageText:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.text(asked.url)
 
 
 def _capture(web: WebResources, asked: UrlParams) -> Capture:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.capture(asked.url)
 
 
 def _why(web: WebResources, asked: UrlParams) -> Why:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.why(asked.url)
 
 
 def _search(web: WebResources, asked: SearchParams) -> SearchListing:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return search(index, asked)
 
 
@@ -166,12 +169,12 @@ def search(index: HomeIndex, asked: SearchParams) -> SearchListing:
 
 def _changes(web: WebResources, asked: ChangesParams) -> ChangeListing:
     since = milliseconds_of(asked.since, "since") if asked.since else None
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.changes(asked.of, since=since, kind=asked.kind, limit=asked.limit, cursor=asked.cursor)
 
 
 def _totals(web: WebResources, asked: NoParams) -> TotalsAnswer:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.totals()
 
 
@@ -179,7 +182,7 @@ def _status(web: WebResources, asked: NoParams) -> Status:
     return web.control.status()
 
 
-TOTALS: Final = Endpoint("/api/totals", "How much the index knows", NoParams, TotalsAnswer, _totals)
+TOTALS: Final = Endpoint("/api/totals", "How much the index knows", NoParams, TotalsAnswer, _totals, is_light=True)
 TOP: Final = Endpoint("/api/top", "The most referenced pages", TopParams, Listing, _top, TopItem, may_be_unknown=True)
 DOMAINS: Final = Endpoint("/api/domains", "The domains, largest first", DomainsParams, Listing, _domains, DomainItem)
 DOMAIN: Final = Endpoint(
@@ -234,7 +237,7 @@ CHANGES: Final = Endpoint(
     ChangeItem,
     may_be_unknown=True,
 )
-STATUS: Final = Endpoint("/api/status", "How the crawl is doing", NoParams, Status, _status)
+STATUS: Final = Endpoint("/api/status", "How the crawl is doing", NoParams, Status, _status, is_light=True)
 
 ENDPOINTS: Final[Sequence[Endpoint[Any]]] = (
     *(TOTALS, STATUS, SEARCH),

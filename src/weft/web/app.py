@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -12,6 +13,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from weft.answers.budget import Budget
 from weft.errors import WeftError
 from weft.web.api import ENDPOINTS
 from weft.web.change import Change, Done
@@ -28,6 +30,7 @@ from weft.web.openapi import openapi, operation_id
 from weft.web.pages.catalogue import PAGES
 from weft.web.pages.page import Page, shown_page
 from weft.web.problems import RequestRefused
+from weft.web.rate_limit import network_of
 from weft.web.request_tally import RequestTally
 from weft.web.resources import WebResources
 from weft.web.scrape import metrics_answer
@@ -35,6 +38,7 @@ from weft.web.static_files import StaticFiles
 from weft.web.threads import AnswerThreads
 from weft.web.visitors import Doorkeeper
 
+Answer = TypeVar("Answer")
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -91,7 +95,7 @@ class WebApp:
     def _question(self, endpoint: Endpoint[Any]) -> Handler:
         async def handle(request: Request) -> Response:
             asked = endpoint.read(request.query_params.multi_items(), request.path_params)
-            found = await self._threads.run(endpoint.ask, self._web, asked)
+            found = await self._asked(request, endpoint, endpoint.ask, asked)
             if endpoint.is_listing and asked.format == "csv":
                 return csv_answer(request, found, operation_id(endpoint.path))
             return json_answer(request, found)
@@ -100,9 +104,17 @@ class WebApp:
 
     def _page(self, page: Page[Any]) -> Handler:
         async def handle(request: Request) -> Response:
-            return await self._threads.run(shown_page, page, self._web, request)
+            return await self._asked(request, page.twin, partial(shown_page, page), request)
 
         return handle
+
+    async def _asked(
+        self, request: Request, endpoint: Endpoint[Any], ask: Callable[[WebResources, Any], Answer], asked: Any
+    ) -> Answer:
+        """What `ask` finds for an endpoint, within the budget of one answer."""
+        budget, client = Budget(), network_of(request.client.host if request.client else "")
+        web = self._web.within(budget)
+        return await self._threads.run(ask, web, asked, budget=budget, client=client, is_heavy=not endpoint.is_light)
 
     def _change(self, change: Change[Any]) -> Handler:
         """By a program: JSON, and a token; or a script of our own page."""
@@ -141,7 +153,7 @@ class WebApp:
     async def _readiness(self, request: Request) -> Response:
         def look() -> int:
             self._web.control.status()
-            with self._web.index.borrowed() as index:
+            with self._web.borrowed() as index:
                 return index.totals().seq
 
         seq = await self._threads.run(look)

@@ -46,11 +46,24 @@ def _recent(web: WebResources, asked: NoParams) -> RecentAnswer:
 
 
 QUEUES: Final = Endpoint(
-    "/api/queues", "The queues of the URL servers that run", NoParams, QueuesNow, _queues, may_be_unknown=True
+    "/api/queues",
+    "The queues of the URL servers that run",
+    NoParams,
+    QueuesNow,
+    _queues,
+    is_light=True,
+    may_be_unknown=True,
 )
 WAITING: Final = Endpoint(
-    "/api/waiting", "Hosts that asked for patience or failed, the largest first", WaitingParams, RestingHosts, _waiting
+    "/api/waiting",
+    "Hosts that asked for patience or failed, the largest first",
+    WaitingParams,
+    RestingHosts,
+    _waiting,
+    is_light=True,
 )
-RECENT: Final = Endpoint("/api/recent", "The crawl's figures in the last ten minutes", NoParams, RecentAnswer, _recent)
+RECENT: Final = Endpoint(
+    "/api/recent", "The crawl's figures in the last ten minutes", NoParams, RecentAnswer, _recent, is_light=True
+)
 
 CRAWL_ENDPOINTS: Final[Sequence[Endpoint[Any]]] = (QUEUES, WAITING, RECENT)

@@ -6,9 +6,9 @@ the declaration.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -37,6 +37,8 @@ class Endpoint(Generic[Params]):
     """Runs in a thread; raises WeftError."""
     item: Any = None
     """Of a listing: the type of its items."""
+    is_light: bool = False
+    """Whether its work does not grow with the index, nor with what is asked: it need not wait for those that do."""
     may_be_unknown: bool = False
     """Whether 404 is an answer: the page or domain is not known."""
 
@@ -45,8 +47,20 @@ class Endpoint(Generic[Params]):
         """Whether it has items, which can be had as CSV."""
         return "format" in self.params.__struct_fields__
 
+    @property
+    def most_items(self) -> int | None:
+        """In one answer; None: as many as there are."""
+        return next((int(meta.le) for name, meta in bounds_of(self.params) if name == "limit" and meta.le), None)
+
     def read(self, query: Iterable[tuple[str, str]], path: Mapping[str, str]) -> Params:
         return read_params(self.params, query, path)
+
+
+def bounds_of(params: type[msgspec.Struct]) -> Iterator[tuple[str, msgspec.Meta]]:
+    """The parameters that have bounds, with these."""
+    for name, kind in get_type_hints(params, include_extras=True).items():
+        for each in (kind, *get_args(kind)):
+            yield from ((name, meta) for meta in getattr(each, "__metadata__", ()) if isinstance(meta, msgspec.Meta))
 
 
 def read_params(kind: type[Params], query: Iterable[tuple[str, str]], path: Mapping[str, str]) -> Params:

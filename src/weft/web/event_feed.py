@@ -90,13 +90,13 @@ class EventFeed:
 
     def _choice(self) -> Callable[[ChangeItem], bool]:
         of, kind = self._asked.of, self._asked.kind
-        with self._web.index.borrowed() as index:
+        with self._web.borrowed() as index:
             is_of = (lambda item: True) if of is None else index.is_change_of(of)
         return lambda item: (kind is None or item.kind == kind) and is_of(item)
 
     async def _changes(self, limit: int = _MOST_CHANGES) -> ChangesAfter:
         def ask(mark: str | None) -> ChangesAfter:
-            with self._web.index.borrowed() as index:
+            with self._web.borrowed() as index:
                 return index.changes_after(mark, limit=limit)
 
         return await self._threads.run(ask, self._mark)

@@ -7,8 +7,11 @@ import logging
 from http import HTTPStatus
 from typing import Any
 
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from weft.web.error_answers import error_answer
 from weft.web.limits import WebLimits
 from weft.web.request_tally import RequestTally
 from weft.web.security_headers import SECURITY_HEADERS
@@ -43,8 +46,9 @@ class LimitedHttp(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._running = cycle
-        if app is not self.app:  # too many connections: uvicorn answers in its place
+        if app is not self.app:  # too many connections: uvicorn would answer in its place
             self._tally.refused(503)
+            app = _too_many
         super()._start_asgi_task(cycle, app)
 
     def data_received(self, data: bytes) -> None:
@@ -116,6 +120,12 @@ class LimitedHttp(HttpToolsProtocol):
 
     def _drop(self) -> None:
         self.transport.abort()
+
+
+async def _too_many(scope: Scope, receive: Receive, send: Send) -> None:
+    headers = {**SECURITY_HEADERS, "Retry-After": "5", "Connection": "close"}
+    answer = error_answer(Request(scope), 503, "too many connections are open; ask again in a moment", headers)
+    await answer(scope, receive, send)
 
 
 def _first_body(data: bytes) -> int:

@@ -19,9 +19,11 @@ class WebLimits:
     """Seconds that a connection without a request stays open."""
     connections: int = 1024
     threads: int = 8
-    """More would only wait for each other: most of an answer is Python."""
+    """For questions that are light. More would only wait for each other: most of an answer is Python."""
+    heavy_threads: int = 3
+    """For those that may read much of the index: so many share the processor with the light ones."""
     waiting: int = 128
-    """Requests for which no thread is free yet."""
+    """Requests for which no thread is free yet, of each kind; of one client half as many."""
     answer_seconds: float = 15.0
     """How long an answer may take in all."""
     last_answers: int = 3

@@ -86,7 +86,7 @@ def _sites(web: WebResources, asked: SitesParams) -> SiteListing:
 
 
 def _rules(web: WebResources, asked: RulesParams) -> RuleListing:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return index.rules(asked.domain, url=asked.url, limit=asked.limit, cursor=asked.cursor)
 
 
@@ -123,12 +123,21 @@ def _about(web: WebResources, asked: NoParams) -> About:
     )
 
 
-SITES: Final = Endpoint("/api/sites", "What may be crawled, and how", SitesParams, SiteListing, _sites, SiteItem)
+SITES: Final = Endpoint(
+    "/api/sites", "What may be crawled, and how", SitesParams, SiteListing, _sites, SiteItem, is_light=True
+)
 RULES: Final = Endpoint(
     "/api/rules", "Which query parameters weft has learned to ignore", RulesParams, RuleListing, _rules, RuleItem
 )
 NODES: Final = Endpoint(
-    "/api/nodes", "weft's processes on all machines", NodesParams, NodeListing, _nodes, Node, may_be_unknown=True
+    "/api/nodes",
+    "weft's processes on all machines",
+    NodesParams,
+    NodeListing,
+    _nodes,
+    Node,
+    is_light=True,
+    may_be_unknown=True,
 )
 SETTINGS: Final = Endpoint(
     "/api/settings",
@@ -137,8 +146,9 @@ SETTINGS: Final = Endpoint(
     SettingListing,
     _settings,
     SettingItem,
+    is_light=True,
     may_be_unknown=True,
 )
-ABOUT: Final = Endpoint("/api/about", "What this weft is", NoParams, About, _about)
+ABOUT: Final = Endpoint("/api/about", "What this weft is", NoParams, About, _about, is_light=True)
 
 OPERATING_ENDPOINTS: Final[Sequence[Endpoint[Any]]] = (SITES, RULES, NODES, SETTINGS, ABOUT)

@@ -21,7 +21,7 @@ class RateLimit:
 
     def wait(self, client: str, now: float) -> float:
         """0: it may ask now. Else the seconds until it may ask again."""
-        name = _name(client)
+        name = network_of(client)
         left, since = self._buckets.pop(name, (self._most, now))
         left = min(self._most, left + (now - since) * self._rate)
         may_ask = left >= 1.0
@@ -31,7 +31,8 @@ class RateLimit:
         return 0.0 if may_ask else (1.0 - left) / self._rate
 
 
-def _name(client: str) -> str:
+def network_of(client: str) -> str:
+    """What counts as one client."""
     try:
         address = ip_address(client)
     except ValueError:

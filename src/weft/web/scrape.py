@@ -10,6 +10,6 @@ from weft.web.resources import WebResources
 
 def metrics_answer(web: WebResources) -> Response:
     settings, home = web.loaded.settings, web.home.path
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         content = web.control.read(lambda mgmt: home_metrics(mgmt, index, home, settings))
     return Response(content, headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})

@@ -91,7 +91,7 @@ def _docs(web: WebResources, asked: NoParams, found: Mapping[str, Any]) -> dict[
 def _example_values(web: WebResources) -> dict[str, str]:
     """A page that the index has, if it has any, so that examples have an answer."""
     try:
-        with web.index.borrowed() as index:
+        with web.borrowed() as index:
             url = next((item.url for item in index.top(limit=1).items), _PAGE)
             domain = next((item.domain for item in index.domains(limit=1).items), "example.com")
     except WeftError:
@@ -181,6 +181,6 @@ def _name(schema: Mapping[str, Any]) -> str:
     return str(schema["$ref"]).rpartition("/")[2]
 
 
-_DOCUMENT: Final = Endpoint("/openapi.json", "The API as an OpenAPI document", NoParams, dict, _ask)
+_DOCUMENT: Final = Endpoint("/openapi.json", "The API as an OpenAPI document", NoParams, dict, _ask, is_light=True)
 
 PAGES: Final = (Page("/docs", "docs.html", "API", _DOCUMENT, _docs),)

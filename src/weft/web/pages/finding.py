@@ -22,11 +22,11 @@ _NAME: Final = re.compile(r"[\w-]+(\.[\w-]+)+\.?(:\d+)?", re.UNICODE)
 
 
 class FindParams(msgspec.Struct, frozen=True, kw_only=True):
-    q: Annotated[str, Meta(max_length=10_000)] = ""
+    q: Annotated[str, Meta(max_length=16_000, description="Words, an address or a domain.")] = ""
 
 
 def _home(web: WebResources, asked: NoParams, found: TotalsAnswer) -> dict[str, Any]:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         top, changes = index.top(limit=_SHOWN), index.changes(limit=_SHOWN)
     status = web.control.status()
     sites = web.control.read(lambda mgmt: mgmt.sites())
@@ -57,7 +57,7 @@ def place_of(web: WebResources, typed: str) -> str:
 def _is_domain(web: WebResources, name: str) -> bool:
     """Whether pages of it are known: `index.html` is a word, too."""
     try:
-        with web.index.borrowed() as index:
+        with web.borrowed() as index:
             index.top(name, limit=1)
     except WeftError:
         return False
@@ -82,7 +82,7 @@ def _results(web: WebResources, asked: SearchParams, found: Any) -> dict[str, An
 
 
 _SHOW_SEARCH: Final = Endpoint(SEARCH.path, SEARCH.summary, SEARCH.params, SEARCH.answer, _ask_search)
-_GO: Final = Endpoint("/go", "Where the app shows what somebody typed", FindParams, type(None), _go)
+_GO: Final = Endpoint("/go", "Where the app shows what somebody typed", FindParams, type(None), _go, is_light=True)
 
 PAGES: Final = (
     Page("/", "home.html", "Start", TOTALS, _home),

@@ -20,7 +20,7 @@ def _more(web: WebResources, asked: DomainParams, found: DomainAnswer) -> dict[s
         # www.example.com and EXAMPLE.com are one domain, which has one address.
         limit = asked.limit if asked.limit != _DEFAULT_LIMIT else None
         raise Elsewhere(href(f"/domain/{found.domain}", limit=limit))
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         top, changes = index.top(found.domain, limit=_SHOWN), index.changes(found.domain, limit=_SHOWN)
     return {
         "title": found.domain,

@@ -29,7 +29,7 @@ _UNKNOWN: Final = "unknown.html"
 
 
 def _page(web: WebResources, asked: UrlParams, found: PageAnswer) -> dict[str, Any]:
-    with web.index.borrowed() as index:
+    with web.borrowed() as index:
         return {
             "title": _tab_title(found.title or found.url),
             "why": _why(index, found.url),

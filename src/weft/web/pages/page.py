@@ -46,6 +46,9 @@ def shown_page(page: Page[Any], web: WebResources, request: Request) -> Response
     """Runs in a thread; raises WeftError."""
     query = request.query_params.multi_items()
     asked = page.twin.read(query, request.path_params)
+    twin = quote(page.twin.path.format(**request.path_params)) + (f"?{urlencode(query)}" if query else "")
+    if page.twin.is_listing and asked.format == "csv":
+        return RedirectResponse(twin, 303)
     try:
         found = page.twin.ask(web, asked)
         more = page.more(web, asked, found) if page.more else {}
@@ -56,6 +59,6 @@ def shown_page(page: Page[Any], web: WebResources, request: Request) -> Response
             raise
         context = {"title": "Not known", "status": 404, "sentence": str(error), "asked": asked}
         return Response(render(page.unknown, request, **context), 404, _HEADERS, _HTML)
-    twin = quote(page.twin.path.format(**request.path_params)) + (f"?{urlencode(query)}" if query else "")
-    context = {"title": page.title, "twin": twin, "asked": asked, "answer": found, **more}
+    most = page.twin.most_items
+    context = {"title": page.title, "twin": twin, "asked": asked, "answer": found, "most": most, **more}
     return answer(request, render(page.template, request, **context), _HTML, _HEADERS)
