@@ -47,6 +47,8 @@ def test_an_undeclared_legacy_text_is_recognised():
         (b"caf\xc3\xa9", "", "UTF-8", "café"),
         (b"caf\xe9", "", "windows-1252", "café"),
         (b"<meta charset=koi8-r>\xc1", "text/html; charset=nonsense", "KOI8-R", "а"),
+        (b"<meta charset=koi8-r>\xc1", "text/html; charset=;charset=GBK", "KOI8-R", "а"),
+        (b"<meta charset=koi8-r>\xc1", "text/html; charset=gbk;x", "KOI8-R", "а"),
         (b"<meta charset=nonsense>caf\xe9", "text/html; charset=", "windows-1252", "café"),
         (b"<meta charset=utf-16>\xc3\xa9", "", "UTF-8", "é"),
         (b'<?xml version="1.0" encoding="ISO-8859-2"?><p>\xb1', "", "ISO-8859-2", "ą"),

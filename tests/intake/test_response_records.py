@@ -190,6 +190,42 @@ def test_a_body_that_was_archived_decoded_is_taken_as_it_is(headers):
     assert read(warcs.http(BODY, headers=headers)).cur == read(warcs.http(BODY)).cur
 
 
+CONTINUE, HINTS = b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n"
+
+
+@pytest.mark.parametrize("interim", [CONTINUE, HINTS, CONTINUE + HINTS, b"HTTP/1.0 102\n\n" + CONTINUE, CONTINUE * 100])
+def test_interim_heads_before_the_final_response_are_passed_over(interim):
+    assert read(interim + warcs.http(BODY)) == read(warcs.http(BODY))
+    assert read(interim + warcs.http(b"", status="404 Not Found")).is_gone
+    assert revisit(interim + warcs.http(b"", status="404 Not Found")).is_gone
+    assert read(interim + warcs.http(b""), is_cut=True) == "truncated to nothing"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (CONTINUE, "status 100"),
+        (HINTS[:-2], "status 103"),
+        (CONTINUE + b"HTT", "status 100"),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n" + warcs.http(BODY), "status 101"),
+        (CONTINUE * 101 + warcs.http(BODY), "status 100"),
+    ],
+)
+def test_interim_heads_without_a_final_response_say_nothing_of_the_page(body, told):
+    assert read(body) == told
+    assert read(body, is_cut=True) == told
+
+
+def test_a_body_that_looks_like_an_interim_head_stays_a_body():
+    quoted = warcs.http(CONTINUE + warcs.http(BODY), content_type="text/plain")
+    assert unpack_doc(read(quoted).doc).bytes == len(CONTINUE + warcs.http(BODY))
+
+
+def test_interim_heads_count_as_part_of_the_head():
+    hints = b"HTTP/1.1 103 Early Hints\r\n" + b"Link: </x>\r\n" * 5_000 + b"\r\n"
+    assert refused(hints * 3 + warcs.http(BODY)).reason is SkipReason.RESPONSE
+
+
 def test_a_body_cut_off_is_refused_unless_its_record_says_so():
     cut = warcs.http(gzip.compress(BODY * 50)[:-20], headers="Content-Encoding: gzip\r\n")
     assert refused(cut).reason is SkipReason.ENCODING

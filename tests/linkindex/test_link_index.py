@@ -28,6 +28,7 @@ from weft.linkindex.cells import (
     write_domain_difference,
     write_uri_difference,
 )
+from weft.linkindex.changes import BLOCKS, LINK_BLOCK
 from weft.linkindex.feed import must_build_anew, read_feed
 from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page, load_seen_again
 from weft.linkindex.pipeline import LinkIndex
@@ -336,7 +337,7 @@ def test_history_is_dropped_once_it_was_kept_long_enough() -> None:
         url = RULES.identify(f"https://a.com/{number}")
         index.apply([load_page(RULES, url, 1000 + number, [RawLink("https://c.com/")], Doc())])
         clock.advance(6 * 86_400)
-    blocks = [cell.row for cell in store.scan_rows(Table.CHANGES) if cell.family == b"block"]
+    blocks = [cell.row for cell in store.scan_rows(Table.CHANGES) if cell.family in BLOCKS]
     rows = [b"a:04", b"a:28", b"d:com.a", b"d:com.c", b"u:com.c"]
     of_pages = [b"u:com.a/3", b"u:com.a/4"]
     assert sorted(blocks) == sorted([*rows, *rows, *of_pages]), "two rounds are left"
@@ -363,7 +364,7 @@ def test_where_history_vanishes_by_itself_nobody_looks_for_its_oldest() -> None:
         url = RULES.identify(f"https://a.com/{number}")
         index.apply([load_page(RULES, url, 1000 + number, [RawLink("https://c.com/")], Doc())])
         clock.advance(6 * 86_400)
-    blocks = [cell.row for cell in store.scan_rows(Table.CHANGES) if cell.family == b"block"]
+    blocks = [cell.row for cell in store.scan_rows(Table.CHANGES) if cell.family in BLOCKS]
     assert blocks.count(b"a:04") == 5
     assert must_build_anew(store, 2)
     assert not must_build_anew(store, 3)
@@ -435,8 +436,10 @@ def test_looking_for_changes_since_a_day_ends_where_older_ones_were_recorded() -
         clock.advance(86_400)
     damaged = Batch()
     for row in (b"a:28", b"d:com.c", b"u:com.c"):
-        oldest = next(store.scan(Table.CHANGES, row, b"block", reverse=True))
-        damaged.put(Table.CHANGES, row, b"block", oldest.qualifier, b"0 0 damaged" if row[0:1] != b"u" else b"damaged")
+        oldest = next(store.scan(Table.CHANGES, row, LINK_BLOCK, reverse=True))
+        damaged.put(
+            Table.CHANGES, row, LINK_BLOCK, oldest.qualifier, b"0 0 damaged" if row[0:1] != b"u" else b"damaged"
+        )
     store.write(damaged, store.last_seq + 1)
     answers, yesterday = Index(store, RULES), clock.now() - 2 * 86_400_000
     for of in (None, "c.com", "https://c.com/"):

@@ -18,11 +18,13 @@ from weft.linkindex.loaded import LoadedPage, RawLink, load_gone, load_page
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc
 from weft.search.indexer import Indexer, shard_of
+from weft.search.local_shards import LocalShards
 from weft.search.pending_references import REST
+from weft.search.schema import FORMAT
 from weft.search.shard import Cursors, ShardDirectory, ShardHeld
 from weft.store.api import Batch
 from weft.store.memory import MemoryStore
-from weft.store.timeline import begin_timeline
+from weft.store.timeline import begin_timeline, source_of
 
 
 @pytest.fixture
@@ -219,6 +221,30 @@ def test_the_generation_of_before_is_there_until_the_new_one_is_whole(world: Sea
     assert seen == [before]
     assert world.directories()[0].current() != before
     assert not before.exists()
+
+
+def test_an_index_of_the_format_before_answers_until_the_new_one_is_whole(world: SearchWorld, monkeypatch) -> None:
+    world.load(page("http://a.com/", text="one"))
+    world.indexer.finish()
+    world.indexer.close()
+    note = world.path / "shard-000" / "current"
+    note.write_text(note.read_text().replace(f'"format":{FORMAT}', '"format":1'))
+    before = world.directories()[0].current()
+    assert before is not None, "of the old format, and read"
+    answered = []
+    switch = ShardDirectory.switch
+
+    def watched(directory: ShardDirectory, generation: Path) -> None:
+        answered.append(LocalShards.open(world.path, source_of(world.store), 1).complete_to)
+        switch(directory, generation)
+
+    monkeypatch.setattr(ShardDirectory, "switch", watched)
+    world.indexer = world.open()
+    assert answered == [world.store.last_seq]
+    assert world.directories()[0].current_of_format() == world.directories()[0].current() != before
+    assert world.held() == world.expected()
+    note.write_text(note.read_text().replace(f'"format":{FORMAT}', '"format":99'))
+    assert world.directories()[0].current() is None, "of a weft to come"
 
 
 def test_a_shard_has_one_writer(world: SearchWorld) -> None:

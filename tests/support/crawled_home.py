@@ -69,6 +69,12 @@ def _fetch(mgmt: Mgmt, crawler: Lease, archive: ArchiveWriter, bodies: dict[str,
     assert all(mgmt.report(results))
 
 
+def peak_of(process: subprocess.Popen[Any]) -> int:
+    """Bytes of memory that it held at most."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) << 10
+
+
 class WatchedIndex:
     """A running index process."""
 
@@ -78,8 +84,7 @@ class WatchedIndex:
     @property
     def peak(self) -> int:
         """Bytes of memory that it held at most."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0]) << 10
+        return peak_of(self._process)
 
     def until_built(self, results: int, seconds: float) -> dict[str, Any]:
         """Wait until so many fetches are loaded; returns its last status."""
@@ -95,12 +100,18 @@ class WatchedIndex:
 
 @contextmanager
 def index_process(home: Path, *arguments: str) -> Iterator[WatchedIndex]:
+    with role_process(home, "index", *arguments) as process:
+        yield WatchedIndex(home, process)
+
+
+@contextmanager
+def role_process(home: Path, role: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
-    command = [sys.executable, "-m", "weft", "run", "index", "--home", str(home), *arguments]
-    with (home / "index.out").open("wb") as output:
+    command = [sys.executable, "-m", "weft", "run", role, "--home", str(home), *arguments]
+    with (home / f"{role}.out").open("wb") as output:
         process = subprocess.Popen(command, env=clean, stdout=output, stderr=output)
     try:
-        yield WatchedIndex(home, process)
+        yield process
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)

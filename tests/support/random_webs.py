@@ -95,7 +95,8 @@ class Buckets:
         self._seq += 1
         batch = Batch()
         batch.add(plan.cells)
-        batch.add({**query_cells(plan.updates), **history_cells(plan.updates.history(), self._seq, self._seq, b"00")})
+        links, changed = plan.updates.links, plan.updates.page_changes
+        batch.add({**query_cells(plan.updates), **history_cells(links, changed, self._seq, self._seq, b"00")})
         self.store.write(batch, self._seq)
         self._states[owner].remember(plan.uris, plan.domains)
         for change in plan.outgoing:

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from support.browser import complaints, opened, refused
 from support.web_app import HUB, SCRIPT, RunningApp, running_app
 from support.web_live import WrittenHome, written_home
+from weft.answers import history
 from weft.linkindex.changes import LINK_CHANGES, PAGE_CHANGES
 from weft.web.change_words import CHANGE_WORDS
 
@@ -126,6 +127,20 @@ def test_a_filter_that_finds_nothing_is_explained_beside_it(
     assert sentence in unescape(answer.text)
     assert all(f'value="{value}"' in answer.text for value in asked.values()), "what was typed can be mended"
     assert 'href="/changes">All changes' in answer.text
+
+
+def test_an_answer_that_ends_early_says_so_and_leads_on(app: RunningApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = app.ask("/api/changes", kind="pages", limit=1000).json
+    assert everything["cut_short"] is False
+    monkeypatch.setattr(history, "MOST_LOOKED_AT", 1)
+    first = app.ask("/changes", kind="pages", limit=1000)
+    assert "There may be more" in first.text
+    found, answer = list[object](), app.ask("/api/changes", kind="pages", limit=1000).json
+    assert answer["cut_short"] is True
+    while answer["next"]:
+        found += answer["items"]
+        answer = app.ask("/api/changes", kind="pages", limit=1000, cursor=answer["next"]).json
+    assert found + answer["items"] == everything["items"]
 
 
 def test_without_changes_it_says_when_there_will_be_some(tmp_path: Path) -> None:

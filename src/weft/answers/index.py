@@ -240,6 +240,7 @@ class Index:
         return self._listing(
             *(ChangeListing, found, items, None),
             baseline=began and Baseline(moment(began.at), began.references, began.pages),
+            cut_short=found.is_cut_short,
         )
 
     def changes_after(self, mark: str | None, *, limit: int = 100) -> ChangesAfter:

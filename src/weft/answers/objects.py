@@ -118,6 +118,8 @@ class ChangeListing(Listing, frozen=True, kw_only=True):
     """A listing of changes; what a bulk import brought is not among them but counted in `baseline`."""
 
     baseline: Baseline | None
+    cut_short: bool
+    """Whether the answer looked through as many changes as one answer may: `next` (or `prev`) goes on looking."""
 
 
 class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):

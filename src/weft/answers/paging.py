@@ -15,6 +15,12 @@ Item = TypeVar("Item")
 Item_co = TypeVar("Item_co", covariant=True)
 
 
+class Reached(NamedTuple):
+    """The last thing that a scan gives which does not look further, for it has found little in much: where it is."""
+
+    key: bytes
+
+
 class Scan(Protocol[Item_co]):
     """A listing in order of its items' keys, from `start` on (inclusive), in either direction."""
 
@@ -25,39 +31,49 @@ class Page(NamedTuple, Generic[Item]):
     items: list[Item]
     next: str | None
     prev: str | None
+    is_cut_short: bool = False
+    """Whether it ends where the scan did not look further: the cursor there leads on, and perhaps to nothing."""
 
 
-def page(name: str, scan: Scan[Item], key_of: Callable[[Item], bytes], limit: int, cursor: str | None) -> Page[Item]:
+def page(
+    name: str, scan: Scan[Item | Reached], key_of: Callable[[Item], bytes], limit: int, cursor: str | None
+) -> Page[Item]:
     """The `limit` items of the listing `name` after (or before) `cursor`, or the first ones.
 
     Cursors lead on where there is more, in the listing of the same name only.
     """
     mark = crc32(name.encode()).to_bytes(4, "big")
     key, backwards = _decode(cursor, mark) if cursor else (None, False)
-    items = list(islice(_beyond(scan, key_of, key, reverse=backwards), limit + 1))
-    has_more = len(items) > limit
+
+    def beyond(start: bytes | None, *, reverse: bool) -> Iterator[Item | Reached]:
+        for item in scan(start, reverse=reverse):
+            if start is None or isinstance(item, Reached) or key_of(item) != start:
+                yield item
+
+    def has_more(start: bytes, *, reverse: bool) -> bool:
+        """Also where that is not known: the cursor leads on then, and perhaps to nothing."""
+        return next(beyond(start, reverse=reverse), None) is not None
+
+    found = list(islice(beyond(key, reverse=backwards), limit + 1))
+    reached = [item.key for item in found if isinstance(item, Reached)]
+    items = [item for item in found if not isinstance(item, Reached)]
+    goes_on = bool(reached) or len(items) > limit
     del items[limit:]
+    places = [*map(key_of, items), *reached]
+    if not places and key is not None:
+        places = [key]
+    # Nothing is before the first page, and another scan costs as much as the page itself.
+    goes_back = key is not None and has_more(places[0], reverse=not backwards)
     if backwards:
         items.reverse()
-    if not items:
-        return Page([], None, None)
-    first, last = key_of(items[0]), key_of(items[-1])
-    # Nothing is before the first page, and another scan costs as much as the page itself.
-    has_next = _has_more(scan, key_of, last, reverse=False) if backwards else has_more
-    has_prev = has_more if backwards else key is not None and _has_more(scan, key_of, first, reverse=True)
+        places.reverse()
+        goes_back, goes_on = goes_on, goes_back
     return Page(
         items,
-        next=_encode(b">" + mark + last) if has_next else None,
-        prev=_encode(b"<" + mark + first) if has_prev else None,
+        next=_encode(b">" + mark + places[-1]) if goes_on else None,
+        prev=_encode(b"<" + mark + places[0]) if goes_back else None,
+        is_cut_short=bool(reached),
     )
-
-
-def _beyond(scan: Scan[Item], key_of: Callable[[Item], bytes], key: bytes | None, *, reverse: bool) -> Iterator[Item]:
-    return (item for item in scan(key, reverse=reverse) if key is None or key_of(item) != key)
-
-
-def _has_more(scan: Scan[Item], key_of: Callable[[Item], bytes], key: bytes, *, reverse: bool) -> bool:
-    return next(_beyond(scan, key_of, key, reverse=reverse), None) is not None
 
 
 def _encode(data: bytes) -> str:
@@ -76,9 +92,9 @@ def _decode(cursor: str, mark: bytes) -> tuple[bytes, bool]:
     return data[5:], data[:1] == b"<"
 
 
-def cursor_of(name: str, key: bytes, *, backwards: bool = False) -> str:
-    """Leads on from this key, which itself is left out, in the listing of this name."""
-    return _encode((b"<" if backwards else b">") + crc32(name.encode()).to_bytes(4, "big") + key)
+def cursor_of(name: str, key: bytes) -> str:
+    """Leads on to this key in the listing of this name, which goes one way only."""
+    return _encode(b">" + crc32(name.encode()).to_bytes(4, "big") + key)
 
 
 def key_of_cursor(name: str, cursor: str) -> bytes:

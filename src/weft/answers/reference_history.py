@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -11,7 +11,7 @@ import msgspec
 
 from weft.answers.objects import Baseline, moment
 from weft.answers.view import View
-from weft.linkindex.changes import BLOCK, HistoryBaseline, RecordedChange, baseline, read_target_block
+from weft.linkindex.changes import LINK_BLOCK, MIXED_BLOCK, HistoryBaseline, RecordedChange, baseline, read_target_block
 from weft.model.url import PageUrl, Uri
 from weft.store.tables import Table
 
@@ -80,7 +80,11 @@ def reference_history(view: View, page: PageUrl, references: int, url: str, most
 def _steps(view: View, uri: Uri) -> tuple[list[_Step], bool]:
     """What changed the number of references, in order of time, and whether that is all that is kept."""
     target, found, is_complete = uri.encode(), list[RecordedChange](), True
-    for cell in view.reader.scan(Table.CHANGES, b"u:" + target, BLOCK):
+    row = b"u:" + target
+    # Mixed blocks are all older: they are what was written before links had blocks of their own.
+    for cell in chain.from_iterable(
+        view.reader.scan(Table.CHANGES, row, family) for family in (LINK_BLOCK, MIXED_BLOCK)
+    ):
         if len(found) >= MOST_CHANGES:
             is_complete = False
             break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from mmap import mmap
 from typing import Final, NamedTuple
 
@@ -11,6 +12,9 @@ from weft.archive import mime_type
 
 MOST_CHUNKS: Final = 100_000
 """Chunks of one byte would cost a hundred times the work of the bytes themselves."""
+
+MOST_INTERIM: Final = 100
+"""Interim heads before the final one: a server needs none or one."""
 
 CHUNKED: Final = frozenset({"chunked"})
 """The one transfer coding that may come without being asked for."""
@@ -80,6 +84,26 @@ def split_head(block: bytes) -> tuple[bytes, bytes]:
     end = _END_OF_HEAD.search(block)
     at = end.end() if end else len(block)
     return block[:at], block[at:]
+
+
+def split_response(block: bytes) -> tuple[bytes, bytes]:
+    """Head and body of the final response: some archives keep the interim ones (100, 103) that came before it.
+
+    What follows a 101 is another protocol, so that one is final; so is an interim head with no other behind it.
+    """
+    at = 0
+    for _ in range(MOST_INTERIM):
+        status, end = _STATUS.match(block, at), _END_OF_HEAD.search(block, at)
+        if status is None or end is None or not _is_interim(int(status[1])):
+            break
+        if not block.startswith(b"HTTP/", end.end()):
+            break
+        at = end.end()
+    return split_head(block[at:] if at else block)
+
+
+def _is_interim(status: int) -> bool:
+    return status // 100 == 1 and status != HTTPStatus.SWITCHING_PROTOCOLS
 
 
 def payload_of(head: HttpHead, body: bytes | mmap) -> bytes | mmap:

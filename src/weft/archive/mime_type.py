@@ -19,7 +19,8 @@ _CHARSET: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]+")
 
 class _MimeType(NamedTuple):
     essence: str
-    charset: str
+    charset: str | None
+    """Empty: one is given, and it is no encoding."""
 
 
 @lru_cache(maxsize=1024)
@@ -33,8 +34,9 @@ def extract(content_type: str) -> str:
         given = _parse(value)
         if given is None or given.essence == "*/*":
             continue
-        inherited = found.charset if found and found.essence == given.essence else ""
-        found = _MimeType(given.essence, given.charset or inherited)
+        if given.charset is None and found and found.essence == given.essence:
+            given = found
+        found = given
     if found is None:
         return ""
     return f"{found.essence}; charset={found.charset}" if found.charset else found.essence
@@ -44,14 +46,16 @@ def _parse(value: str) -> _MimeType | None:
     essence = _ESSENCE.match(value)
     if essence is None:
         return None
-    return _MimeType(essence[1].lower(), next(_charsets(value, essence.end(1)), ""))
+    return _MimeType(essence[1].lower(), next(_charsets(value, essence.end(1)), None))
 
 
 def _charsets(value: str, start: int) -> Iterator[str]:
     for name, given in _PARAMETER.findall(value, start):
         if name.lower() == "charset":
-            charset = _unquoted(given) if given.startswith('"') else given.strip(" \t\r\n")
-            if _CHARSET.fullmatch(charset):
+            # The first one counts. Without quotes nothing is no value; with them it is one.
+            is_quoted = given.startswith('"')
+            charset = _unquoted(given) if is_quoted else given.strip(" \t\r\n")
+            if _CHARSET.fullmatch(charset) or (is_quoted and not charset):
                 yield charset
 
 

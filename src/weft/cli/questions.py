@@ -123,6 +123,8 @@ def changes(
         answer = index.changes(of, since=earliest, kind=kind, limit=limit, cursor=cursor)
     rows = [(item.at, item.change, item.source_url, item.target_url, _text_of(item)) for item in answer.items]
     found = f"{amount(answer.count, 'change')} shown"
+    if answer.cut_short:
+        found += ", and there may be more: an answer ends after looking through so much"
     if answer.baseline:
         begin = answer.baseline
         found += f"; history starts {begin.at} with {amount(begin.pages, 'page')}, {amount(begin.references, 'link')}"

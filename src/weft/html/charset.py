@@ -7,7 +7,10 @@ from typing import Final
 
 from turbohtml import Document, parse
 
-_HEADER_CHARSET: Final = re.compile(r';\s*charset\s*=\s*"?\s*([\w.:+-]{1,64})', re.IGNORECASE | re.ASCII)
+_HEADER_CHARSET: Final = re.compile(
+    r'[^;]*+;\s*+charset\s*+=\s*+"?+\s*+([\w.:+-]{1,64})\s*+"?+\s*+', re.IGNORECASE | re.ASCII
+)
+"""All of what `HttpHead.content_type` gives: in a label that was quoted, anything may follow what looks like one."""
 _XML_CHARSET: Final = re.compile(rb"""<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([\w.:+-]{1,64})["']""")
 
 
@@ -32,7 +35,7 @@ def _parse_labelled(body: bytes, label: str) -> Document | None:
 
 
 def _header_charset(content_type: str) -> str:
-    found = _HEADER_CHARSET.search(content_type)
+    found = _HEADER_CHARSET.fullmatch(content_type)
     return found[1] if found else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from weft.archive.body_decoding import BodyRefused
-from weft.archive.http_message import HttpHead, parse_head, split_head
+from weft.archive.http_message import HttpHead, parse_head, split_response
 from weft.intake.fetch_times import milliseconds_of_date
 from weft.intake.record_heads import REVISIT, ArchiveRecord
 from weft.intake.skip_reasons import PageRefused, SkipReason
@@ -42,8 +42,8 @@ class RecordReader:
         if record.kind == "resource":
             head = HttpHead(200, (("content-type", record.media),))
             return self.make(record, head, foreign_body(settings, record.uri, head, record.body))
-        raw_head, body = split_head(record.body)
-        if not raw_head.startswith(b"HTTP/") or len(raw_head) > settings.limits.header_bytes:
+        raw_head, body = split_response(record.body)
+        if not raw_head.startswith(b"HTTP/") or len(record.body) - len(body) > settings.limits.header_bytes:
             raise PageRefused(SkipReason.RESPONSE, f"it begins with {record.body[:24]!r}; expected an HTTP response")
         head = parse_head(raw_head)
         if record.is_cut and not body and is_success(head.status):
@@ -53,7 +53,7 @@ class RecordReader:
 
     def _revisit(self, record: ArchiveRecord) -> LoadedPage | str:
         """That a page still says what it said when the original was fetched; nothing if nobody knows when that was."""
-        raw_head, body = split_head(record.body)
+        raw_head, body = split_response(record.body)
         head = parse_head(raw_head)
         if raw_head.startswith(b"HTTP/") and not (is_success(head.status) or head.status == NOT_MODIFIED):
             return self.make(record, head, foreign_body(self._reader.settings, record.uri, head, body))

@@ -27,13 +27,16 @@ PAGE_CHANGES: Final = {
     PAGE_TITLE: "page_title",
     PAGE_TEXT: "page_text",
 }
-BLOCK, BASELINE = b"block", b"baseline"
+LINK_BLOCK, PAGE_BLOCK, MIXED_BLOCK = b"links", b"pages", b"block"
+"""Changes of links and of pages have cells of their own: there are a hundred of the first for one of the others, and
+who asks for one kind reads nothing else. Blocks that hold both were written before and are read until they expire."""
+BLOCKS: Final = (LINK_BLOCK, PAGE_BLOCK, MIXED_BLOCK)
+BASELINE: Final = b"baseline"
 ALL_ROWS: Final = b"a:"
 """What the rows of all changes begin with; a row for each base follows."""
 
 _U, _D, _A = (Table.CHANGES.byte + row for row in (b"u:", b"d:", ALL_ROWS))
 _BASELINE_ROW: Final = ALL_ROWS + b"00"
-_BLOCK = END + BLOCK + END
 _LATEST: Final = 2**64 - 1
 _SHORT: Final = 512
 """Bytes of a piece that is not compressed. Most domains of a round have one event or two: compressing those takes a
@@ -72,16 +75,22 @@ def seq_of(block: bytes) -> int:
     return _LATEST - int.from_bytes(block[:8], "big")
 
 
-def history_cells(changes: Sequence[LinkChange | PageChange], seq: int, recorded: int, part: bytes = b"") -> Cells:
-    """A block of events for each target, domain and base: a cell for every event would be a fifth of all cells.
+def history_cells(
+    links: Sequence[LinkChange], pages: Sequence[PageChange], seq: int, recorded: int, part: bytes = b""
+) -> Cells:
+    """Blocks of events for each target, domain and base: a cell for every event would be a fifth of all cells.
 
-    `changes` must be sorted by target. `recorded` is the time now: history is kept from then on, however old the pages
-    are. `part` tells blocks of one seq apart, where a round is exported in parts.
+    Both must be sorted by target. `recorded` is the time now: history is kept from then on, however old the pages are.
+    `part` tells blocks of one seq apart, where a round is exported in parts.
     """
-    if not changes:
-        return {}
-    name = _BLOCK + newest_first(seq) + part
     cells: Cells = {}
+    for family, changes in ((LINK_BLOCK, links), (PAGE_BLOCK, pages)):
+        if changes:
+            _add_blocks(cells, changes, b"".join((END, family, END, newest_first(seq), part)), recorded)
+    return cells
+
+
+def _add_blocks(cells: Cells, changes: Sequence[LinkChange | PageChange], name: bytes, recorded: int) -> None:
     by_domain: defaultdict[bytes, list[Told]] = defaultdict(list)
     newest: dict[bytes, int] = {}
     for target, group in groupby(changes, key=itemgetter(0)):
@@ -107,7 +116,6 @@ def history_cells(changes: Sequence[LinkChange | PageChange], seq: int, recorded
         joined = b"".join(found)
         squeezed = compress(joined) if len(joined) > _SHORT else joined
         cells[row + name] = b"%d %d %b" % (newest_of[row], recorded, squeezed)
-    return cells
 
 
 def baseline_cells(seq: int, recorded: int, references: int, pages: int) -> Cells:
@@ -202,11 +210,18 @@ def _unpack(block: bytes) -> list[Told]:
 
 
 def oldest_block(reader: Reader, base: int) -> Oldest | None:
-    """The oldest block of a base, with everything that was recorded together with it."""
-    cell = next(reader.scan(Table.CHANGES, b"%b%02x" % (ALL_ROWS, base), BLOCK, limit=1, reverse=True), None)
-    if cell is None:
+    """What the oldest batch recorded in a base: its blocks there, and all that was recorded together with them."""
+    row = b"%b%02x" % (ALL_ROWS, base)
+    found = [cell for family in BLOCKS for cell in reader.scan(Table.CHANGES, row, family, limit=1, reverse=True)]
+    if not found:
         return None
-    name = _BLOCK + cell.qualifier
-    told = _unpack(cell.value)
-    rows = {Table.CHANGES.byte + cell.row, *(_U + target for target, _, _ in told), *(_D + of for _, of, _ in told)}
-    return Oldest(int(cell.value.split(b" ", 2)[1]), dict.fromkeys(row + name for row in rows))
+    oldest = max(cell.qualifier for cell in found)
+    drops: Cells = {}
+    for cell in found:
+        if cell.qualifier != oldest:
+            continue
+        name = b"".join((END, cell.family, END, oldest))
+        recorded, told = int(cell.value.split(b" ", 2)[1]), _unpack(cell.value)
+        rows = {Table.CHANGES.byte + row, *(_U + target for target, _, _ in told), *(_D + of for _, of, _ in told)}
+        drops.update(dict.fromkeys(each + name for each in rows))
+    return Oldest(recorded, drops)

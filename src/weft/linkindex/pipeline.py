@@ -76,12 +76,14 @@ class LinkIndex:
         cells = query_cells(plan.updates)
         cells.update(plan.cells)
         now = self._clock.now()
-        if changes := plan.updates.history():
+        links, pages = plan.updates.links, plan.updates.page_changes
+        if links or pages:
             if not self._expires_by_itself:
-                bases = {base_of(domain) for domain in {change[1] for change in changes}}
+                domains = {change[1] for change in links}.union(change[1] for change in pages)
+                bases = {base_of(domain) for domain in domains}
                 cells.update(self._history_expiry.cells(bases, seq, now - self._settings.keep_days * _DAY, now))
             if self._settings.history:
-                cells.update(history_cells(changes, seq, now))
+                cells.update(history_cells(links, pages, seq, now))
         if plan.feed:
             bases = {base_of(domain) for domain in plan.feed.domains()}
             cells.update(self._feed_expiry.cells(bases, seq, now - self._settings.feed_days * _DAY, now))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import TypeAlias
 
 from weft.linkindex.records import DomainInfo, UriInfo
@@ -40,11 +39,6 @@ class Updates:
     links: list[LinkChange] = field(default_factory=list)
     uris: list[UriUpdate] = field(default_factory=list)
     domains: list[DomainUpdate] = field(default_factory=list)
-
-    def history(self) -> list[LinkChange | PageChange]:
-        """All that happened to references and pages, by target."""
-        # Both are sorted already, which the sort makes use of.
-        return sorted([*self.links, *self.page_changes], key=itemgetter(0)) if self.page_changes else self.links
 
     def __bool__(self) -> bool:
         return bool(self.pages or self.links or self.uris or self.domains)

@@ -215,7 +215,7 @@ class Indexer:
 
     def _open(self, directory: ShardDirectory) -> ShardWriter | None:
         """None: it must be built anew."""
-        current = directory.current()
+        current = directory.current_of_format()
         if current is None:
             return None
         try:

@@ -17,8 +17,11 @@ from weft.model.url import Uri, domain_of, host_of
 from weft.search.analysis import STEMMED, STEMMERS, make_analyzer, prepared, words
 from weft.search.document import SearchDocument, key_of
 
-FORMAT: Final = 1
-"""Raise it when fields, analysis or the document change: every index of before is built anew then."""
+FORMAT: Final = 2
+"""Raise it when fields, analysis or the document change: every index of before is built anew then. 2: of too many links
+to a page, each domain has its say."""
+ANSWERING: Final = frozenset({1, FORMAT})
+"""Indexes of these formats have the same fields and words: they answer until the new one is built."""
 
 WORDS: Final = "words"
 """The name of the analysis without stemming."""

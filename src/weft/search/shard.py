@@ -23,7 +23,7 @@ from weft import failpoints
 from weft.errors import SearchDamaged, SearchUnwritable
 from weft.process_lock import LockHeld, ProcessLock
 from weft.search.document import SearchDocument
-from weft.search.schema import FORMAT, NOTE_FIELD, NOTE_NAME, as_tantivy, make_schema, register_analyzers
+from weft.search.schema import ANSWERING, FORMAT, NOTE_FIELD, NOTE_NAME, as_tantivy, make_schema, register_analyzers
 
 _CURRENT: Final = "current"
 _GENERATION: Final = "generation-"
@@ -72,11 +72,17 @@ class ShardDirectory:
         self.path, self.name = path, name
 
     def current(self) -> Path | None:
-        """The generation to read; None: there is none for this name."""
+        """The generation to read; None: there is none for this name. It may be of an older format."""
         found = self._read()
-        if found is None or found.name != self.name:
+        if found is None or found.name.format not in ANSWERING:
             return None
-        return self._generation(found.generation)
+        is_ours = msgspec.structs.replace(found.name, format=self.name.format) == self.name
+        return self._generation(found.generation) if is_ours else None
+
+    def current_of_format(self) -> Path | None:
+        """The generation to write to, or to compare; None: it must be built anew."""
+        found = self._read()
+        return self._generation(found.generation) if found is not None and found.name == self.name else None
 
     def next_generation(self) -> Path:
         """An empty directory to build in. What earlier builds left behind is removed."""

@@ -1,12 +1,13 @@
 """Whether what is searchable is exactly what the store calls for.
 
 The expected documents are computed by a walk over whole tables, with none of the code that the indexer uses: what they
-share is the form of keys, records and documents, and the analysis. Every page is compared by the digest of its
-document. Of some pages every single word is looked up.
+share is the form of keys, records and documents, the analysis, and which of many links to a page are looked at. Every
+page is compared by the digest of its document. Of some pages every single word is looked up.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
@@ -16,13 +17,15 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 from tantivy import FieldType, Occur, Query, Searcher
+from xxhash import xxh3_64_intdigest
 
 from weft.errors import SearchMissing
 from weft.linkindex.external_sort import ExternalSort
 from weft.linkindex.records import Doc, read_doc
-from weft.model.url import UrlRefused, identity_of
+from weft.model.url import Uri, UrlRefused, domain_of, identity_of
 from weft.search.analysis import STEMMED, language_of, make_analyzer, prepared
 from weft.search.document import SearchDocument
+from weft.search.document_source import INLINKS_READ, inlinks_of
 from weft.search.schema import make_schema, stem_field
 from weft.search.shard import ShardDirectory, open_searcher, read_cursors, reading
 from weft.store.api import Cell, Reader
@@ -102,7 +105,8 @@ def held_documents(searcher: Searcher, path: Path) -> Iterator[tuple[str, bytes]
 class _Told(NamedTuple):
     """What the tables say of one uri."""
 
-    anchors: list[bytes]
+    anchors: list[tuple[bytes, bytes]]
+    """Sources and words, one more than are all read."""
     references: int
     is_loaded: bool
     doc: bytes | None
@@ -119,13 +123,16 @@ def expected_documents(reader: Reader) -> Iterator[SearchDocument]:
         key=lambda found: found[0],
     )
     for uri, group in groupby(cells, key=lambda found: found[0]):
-        document = _document(uri.decode(), _told((table, cell) for _, table, cell in group))
+        told = _told((table, cell) for _, table, cell in group)
+        if len(told.anchors) > INLINKS_READ:
+            told = told._replace(anchors=inlinks_of(reader, uri, told.references))
+        document = _document(uri.decode(), told)
         if document is not None:
             yield document
 
 
 def _told(cells: Iterable[tuple[Table, Cell]]) -> _Told:
-    anchors: list[bytes] = []
+    anchors: list[tuple[bytes, bytes]] = []
     references = changed = 0
     is_loaded = is_gone = False
     doc = None
@@ -137,8 +144,8 @@ def _told(cells: Iterable[tuple[Table, Cell]]) -> _Told:
         elif table is Table.DOCS:
             doc = value
         elif family == b"inlinks":
-            if len(anchors) < 256:
-                anchors.append(value)
+            if len(anchors) <= INLINKS_READ:
+                anchors.append((qualifier, value))
         elif qualifier == b"incount":
             references = int(value)
         elif qualifier == b"cur":
@@ -150,7 +157,7 @@ def _document(uri: str, told: _Told) -> SearchDocument | None:
     if not told.is_loaded:
         if told.is_gone or not told.references:
             return None
-        return SearchDocument(uri=uri, crawled=False, references=told.references, anchors=_frequent(told.anchors))
+        return SearchDocument(uri=uri, crawled=False, references=told.references, anchors=_frequent(uri, told))
     doc = read_doc(told.doc) if told.doc is not None else Doc()
     if doc.noindex:
         return None
@@ -163,20 +170,40 @@ def _document(uri: str, told: _Told) -> SearchDocument | None:
         description=doc.description,
         headings=doc.headings,
         text=doc.text,
-        anchors=_frequent(told.anchors),
+        anchors=_frequent(uri, told),
         changed=told.changed,
         canonical=_canonical(doc.canonical, uri),
         simhash=doc.simhash,
     )
 
 
-def _frequent(anchors: Sequence[bytes]) -> list[str]:
+def _frequent(uri: str, told: _Told) -> list[str]:
     places: dict[bytes, list[int]] = {}
-    for place, anchor in enumerate(anchors):
-        if anchor:
-            places.setdefault(anchor, []).append(place)
-    ordered = sorted(places, key=lambda anchor: (-len(places[anchor]), places[anchor][0]))
-    return [anchor.decode(errors="replace") for anchor in ordered[:50]]
+    for place, (_, words) in enumerate(told.anchors):
+        if words:
+            places.setdefault(words, []).append(place)
+    ordered = sorted(places, key=lambda words: (-len(places[words]), places[words][0]))
+    if len(ordered) > 50:
+        ordered = _in_turns(uri, told)[:50]
+    return [words.decode(errors="replace") for words in ordered]
+
+
+def _in_turns(uri: str, told: _Told) -> list[bytes]:
+    """What each domain says, in the order of how often, then by how many domains say it, then by a hash."""
+    said = sorted((domain_of(Uri(source.decode())), words) for source, words in told.anchors if words)
+    times: dict[str, list[tuple[int, int, bytes]]] = {}
+    first: dict[tuple[str, bytes], int] = {}
+    for at, (source, words) in enumerate(told.anchors):
+        first.setdefault((domain_of(Uri(source.decode())), words), at)
+    for (domain, words), group in groupby(said):
+        times.setdefault(domain, []).append((-len(list(group)), first[domain, words], words))
+    speakers = Counter(words for told_words in times.values() for _, _, words in told_words)
+    turns = sorted(
+        (turn, -speakers[words], xxh3_64_intdigest(f"{told.references} {uri} {domain}".encode()), words)
+        for domain, ranked in times.items()
+        for turn, (_, _, words) in enumerate(sorted(ranked))
+    )
+    return list(dict.fromkeys(words for *_, words in turns))
 
 
 def _canonical(url: str, own: str) -> str:
@@ -233,7 +260,7 @@ def _compare(sides: ExternalSort, found: SearchVerification) -> None:
 
 
 def _searcher(shard: ShardDirectory) -> Searcher:
-    path = shard.current()
+    path = shard.current_of_format()
     if path is None:
         raise SearchMissing(shard.path)
     return open_searcher(path)[1]
