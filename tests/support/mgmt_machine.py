@@ -226,6 +226,10 @@ class Machine(RuleBasedStateMachine):
     def retry(self, which: list[ChunkId] | None) -> None:
         self.all(lambda mgmt: mgmt.retry(which))
 
+    @rule(after=st.integers(0, 5), limit=st.integers(1, 3))
+    def archived(self, after: int, limit: int) -> None:
+        self.all(lambda mgmt: mgmt.archived(after, limit))
+
     @rule()
     def offer_built(self) -> None:
         self.all(lambda mgmt: mgmt.offer_built())

@@ -95,7 +95,9 @@ class Buckets:
         self._seq += 1
         batch = Batch()
         batch.add(plan.cells)
-        batch.add({**query_cells(plan.updates), **history_cells(plan.updates.history(), self._seq, self._seq, b"00")})
+        batch.add(
+            {**query_cells(plan.updates), **history_cells(plan.updates.history(), self._seq, self._seq, b"00").cells}
+        )
         self.store.write(batch, self._seq)
         self._states[owner].remember(plan.uris, plan.domains)
         for change in plan.outgoing:

@@ -83,7 +83,7 @@ def _compared_with_archive(invocation: Invocation, reader: Reader) -> ArchiveVer
 
 
 def _told(archive: ArchiveVerification) -> dict[str, object]:
-    names = ("records", "pages", "left_out", "unreachable", "nodes", "differences")
+    names = ("records", "pages", "left_out", "unreachable", "nodes", "dropped", "differences")
     return {name: getattr(archive, name) for name in names}
 
 
@@ -98,8 +98,9 @@ def _spoken(archive: ArchiveVerification) -> Iterator[str]:
         if archive.unreachable
         else ""
     )
+    dropped = f"; {amount(archive.dropped, 'record')} dropped on purpose ([archive])" if archive.dropped else ""
     found = f"{amount(archive.differences, 'difference')} in {amount(archive.records, 'WARC record')}"
-    yield f"{found}{unreachable}{left_out}"
+    yield f"{found}{unreachable}{dropped}{left_out}"
 
 
 @command("rebuild")

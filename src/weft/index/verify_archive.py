@@ -39,7 +39,9 @@ class ArchiveVerification:
     differences: int = 0
     examples: list[str] = field(default_factory=list)
     unreached_pages: int = 0
-    """Pages of the index whose records are unreachable."""
+    """Pages of the index whose records are unreachable or dropped."""
+    dropped: int = 0
+    """Records that were dropped on purpose: as after the index was put back to an earlier state."""
 
     @property
     def is_complete(self) -> bool:
@@ -82,6 +84,10 @@ def _compare(reader: Reader, block: Iterable[tuple[ArchivedFetch, ExpectedPage]]
         version = versions.get(fetch.uri)
         if version is not None and version.fetched > fetch.fetched:
             continue  # loaded or deleted from elsewhere since
+        if expected.is_dropped:
+            found.dropped += 1
+            found.unreached_pages += page is not None
+            continue
         if expected.unreachable:
             found.unreachable += 1
             found.unreached_pages += page is not None

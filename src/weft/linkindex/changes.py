@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple, TypeAlias
@@ -15,7 +15,7 @@ from weft.linkindex.cells import Cells
 from weft.linkindex.expiry import Oldest
 from weft.linkindex.keys import base_row
 from weft.linkindex.updates import PAGE_GONE, PAGE_MOVED, PAGE_NEW, PAGE_TEXT, PAGE_TITLE, LinkChange, PageChange
-from weft.store.api import Reader
+from weft.store.api import Cell, Reader
 from weft.store.encoding import END
 from weft.store.tables import Table
 
@@ -72,14 +72,24 @@ def seq_of(block: bytes) -> int:
     return _LATEST - int.from_bytes(block[:8], "big")
 
 
-def history_cells(changes: Sequence[LinkChange | PageChange], seq: int, recorded: int, part: bytes = b"") -> Cells:
+class HistoryCells(NamedTuple):
+    """What one batch adds to the history."""
+
+    cells: Cells
+    size: int
+    """Bytes, keys included, before compression: whoever drops them finds the same number."""
+
+
+def history_cells(
+    changes: Sequence[LinkChange | PageChange], seq: int, recorded: int, part: bytes = b""
+) -> HistoryCells:
     """A block of events for each target, domain and base: a cell for every event would be a fifth of all cells.
 
     `changes` must be sorted by target. `recorded` is the time now: history is kept from then on, however old the pages
     are. `part` tells blocks of one seq apart, where a round is exported in parts.
     """
     if not changes:
-        return {}
+        return HistoryCells({}, 0)
     name = _BLOCK + newest_first(seq) + part
     cells: Cells = {}
     by_domain: defaultdict[bytes, list[Told]] = defaultdict(list)
@@ -107,7 +117,35 @@ def history_cells(changes: Sequence[LinkChange | PageChange], seq: int, recorded
         joined = b"".join(found)
         squeezed = compress(joined) if len(joined) > _SHORT else joined
         cells[row + name] = b"%d %d %b" % (newest_of[row], recorded, squeezed)
-    return cells
+    size = sum(_size_of(row, name, by_row, sum(map(len, pieces[row]))) for row, by_row in _by_row(by_domain).items())
+    return HistoryCells(cells, size)
+
+
+def _by_row(by_domain: Mapping[bytes, list[Told]]) -> dict[bytes, list[Told]]:
+    found: defaultdict[bytes, list[Told]] = defaultdict(list)
+    for domain, told in by_domain.items():
+        found[base_row(_A, domain)] += told
+    return found
+
+
+def _size_of(row: bytes, name: bytes, told: Sequence[Told], pieces: int) -> int:
+    """Of all cells of one base and batch: its own with the pieces of its domains, theirs, and those of targets."""
+    domains = {domain for _, domain, _ in told}
+    keys = len(row) + sum(len(_D) + len(domain) for domain in domains) + sum(len(_U) + len(one[0]) for one in told)
+    return keys + len(name) * (1 + len(domains) + len(told)) + 2 * pieces + sum(len(block) for _, _, block in told)
+
+
+def history_bytes(reader: Reader, base: int) -> int:
+    """Size of all that is kept of a base. Reads all of it."""
+    size = 0
+    for cell in reader.scan(Table.CHANGES, b"%b%02x" % (ALL_ROWS, base), BLOCK):
+        size += _block_size(cell)
+    return size
+
+
+def _block_size(cell: Cell) -> int:
+    pieces = _unpacked(cell.value)
+    return _size_of(Table.CHANGES.byte + cell.row, _BLOCK + cell.qualifier, _told_in(pieces), len(pieces))
 
 
 def baseline_cells(seq: int, recorded: int, references: int, pages: int) -> Cells:
@@ -189,9 +227,17 @@ def _changes(target: bytes, block: bytes) -> tuple[int, list[RecordedChange]]:
 
 def _unpack(block: bytes) -> list[Told]:
     """A block is: time of its newest event, time of recording, and pieces, compressed together if long."""
+    return _told_in(_unpacked(block))
+
+
+def _unpacked(block: bytes) -> bytes:
     pieces = block.split(b" ", 2)[2]
     if pieces.startswith(_COMPRESSED):
-        pieces = ZstdDecompressor().decompress(pieces, max_output_size=_LONGEST_BLOCK)
+        return ZstdDecompressor().decompress(pieces, max_output_size=_LONGEST_BLOCK)
+    return pieces
+
+
+def _told_in(pieces: bytes) -> list[Told]:
     told: list[Told] = []
     at = 0
     while at < len(pieces):
@@ -201,12 +247,11 @@ def _unpack(block: bytes) -> list[Told]:
     return told
 
 
-def oldest_block(reader: Reader, base: int) -> Oldest | None:
-    """The oldest block of a base, with everything that was recorded together with it."""
-    cell = next(reader.scan(Table.CHANGES, b"%b%02x" % (ALL_ROWS, base), BLOCK, limit=1, reverse=True), None)
-    if cell is None:
-        return None
-    name = _BLOCK + cell.qualifier
-    told = _unpack(cell.value)
-    rows = {Table.CHANGES.byte + cell.row, *(_U + target for target, _, _ in told), *(_D + of for _, of, _ in told)}
-    return Oldest(int(cell.value.split(b" ", 2)[1]), dict.fromkeys(row + name for row in rows))
+def oldest_blocks(reader: Reader, base: int) -> Iterator[Oldest]:
+    """The blocks of a base, the oldest first, each with everything that was recorded together with it."""
+    for cell in reader.scan(Table.CHANGES, b"%b%02x" % (ALL_ROWS, base), BLOCK, reverse=True):
+        name = _BLOCK + cell.qualifier
+        told = _unpack(cell.value)
+        rows = {Table.CHANGES.byte + cell.row, *(_U + target for target, _, _ in told), *(_D + of for _, of, _ in told)}
+        recorded = int(cell.value.split(b" ", 2)[1])
+        yield Oldest(recorded, dict.fromkeys(row + name for row in rows), _block_size(cell))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, NewType
+from typing import Any, NamedTuple, NewType
 
 import msgspec
 
@@ -390,6 +390,14 @@ class RestingHosts(msgspec.Struct, frozen=True):
     """Of all of them."""
     hosts: list[RestingHost]
     """Those with the most links first; not necessarily all."""
+
+
+class ArchivedRecord(NamedTuple):
+    """Where the record of a link's last result lies."""
+
+    doc_id: DocId
+    file: str
+    offset: int
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
