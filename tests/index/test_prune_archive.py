@@ -187,9 +187,7 @@ def test_a_dry_run_says_what_goes_and_drops_nothing(world: PrunedWorld) -> None:
 
     before = contents()
     told = world.prune(keep_captures=1, is_dry=True)
-    assert (
-        sorted((file.name, file.read_bytes()) for file in world.warc.iterdir() if file.name != "prune.lock") == before
-    )
+    assert contents() == before
     done = world.prune(keep_captures=1)
     assert (told.captures, told.files) == (done.captures, done.files)
     assert 0.7 < told.freed / done.freed < 1.4
