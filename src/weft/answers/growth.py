@@ -27,8 +27,8 @@ _WINDOW: Final = 7 * 86_400.0
 """Seconds of which growth is told."""
 _APART: Final = 3600.0
 """Seconds between two notes that are kept, once there are many."""
-_SHORTEST: Final = 60.0
-"""Seconds after which growth is told."""
+_SHORTEST: Final = 600.0
+"""Seconds after which growth is told: what a start costs, such as logs of databases, says nothing about a day."""
 _DAY: Final = 86_400.0
 _LONG: Final = 36_500.0
 """Days beyond which nothing is foretold."""
