@@ -55,6 +55,7 @@ def test_what_was_dropped_on_purpose_is_no_shrinking(tmp_path: Path) -> None:
 def test_a_bound_that_is_reached_is_told_as_such(tmp_path: Path) -> None:
     archive_of(tmp_path, 3000)
     noted(tmp_path, (1, {"archive": 3000, "history": 2500}))
+    write_status(tmp_path, "index", {"store": {"history_bytes": 2500}})
     found = growth(tmp_path, settings(keep_bytes=2000, keep_days=90, keep_captures=5), 1)
     assert found.parts["archive"].reached_in == 0
     lines = list(growth_lines(found))

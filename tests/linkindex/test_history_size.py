@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from weft.clock import ManualClock
 from weft.config.sections import IndexSettings
 from weft.linkindex.changes import ALL_ROWS, history_bytes, read_block
@@ -19,7 +21,7 @@ START = 1_770_000_000_000
 
 
 class History:
-    def __init__(self, **settings: int) -> None:
+    def __init__(self, **settings: Any) -> None:
         self.store, self.clock = MemoryStore(), ManualClock(START)
         self.settings = IndexSettings(**settings)
         self.index = LinkIndex(self.store, self.settings, self.clock)

@@ -67,7 +67,10 @@ def home_sizes(home: Path, archive: Path) -> dict[str, int]:
     parts["backup"] = home / "backup"
     found = {part: sum(_files(path)) for part, path in parts.items() if path.is_dir()}
     mgmt = [_size(file) for file in home.glob("mgmt.db*") if file.is_file()]
-    return {**found, **({"mgmt": sum(mgmt)} if mgmt else {})}
+    # The index process counts it, and tells it with its other figures of the store.
+    history = ((last_status(home, "index") or {}).get("store") or {}).get("history_bytes")
+    told = {} if history is None else {HISTORY: int(history)}
+    return {**found, **({"mgmt": sum(mgmt)} if mgmt else {}), **told}
 
 
 def note_sizes(home: Path, sizes: Mapping[str, int]) -> None:
@@ -83,8 +86,6 @@ def growth(home: Path, settings: Settings, free: int) -> Growth:
     archive = home / settings.spider.warc_dir
     notes = _notes(home)
     sizes = home_sizes(home, archive)
-    if notes and HISTORY in notes[-1]["sizes"]:
-        sizes[HISTORY] = notes[-1]["sizes"][HISTORY]
     now = time.time()
     notes = [note for note in notes if now - _WINDOW <= note["at"] <= now] + [{"at": now, "sizes": sizes}]
     measured = now - notes[0]["at"]

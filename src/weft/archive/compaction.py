@@ -126,8 +126,9 @@ def compact(warc: Path, keep: Collection[int], keeps_unlisted: Callable[[str], b
     Of those that no index lists (304s) the ones stay whose timestamp `keeps_unlisted`. Requests and notes go with their
     response. Raises RecordUnreadable if a record that must stay is not there: then nothing is dropped.
     """
-    directory, was = warc.parent, warc.stat().st_size
+    directory = warc.parent
     try:
+        was = _with_index(warc)
         moved = _copied(warc, keep, keeps_unlisted, now)
         failpoints.point("archive.copied")
         with archive_directory.locked(directory):
@@ -184,13 +185,17 @@ def _put_in_place(warc: Path, moved: _Moved) -> int:
     else:
         _aside(warc).replace(target)
         cdxj.write_index(target, _moved_lines(warc, target.name, moved))
-        left = target.stat().st_size
+        left = _with_index(target)
         archive_directory.sync_directory(directory)
     failpoints.point("archive.indexed")
     KeptRecords(target.name if target else "", list(moved.values())).write(kept_path(directory, warc.name))
     failpoints.point("archive.switched")
     _remove(warc)
     return left
+
+
+def _with_index(warc: Path) -> int:
+    return warc.stat().st_size + cdxj.index_of(warc).stat().st_size
 
 
 def _remove(warc: Path) -> None:

@@ -114,14 +114,10 @@ class Builder:
         """That of a round by which everything loaded so far was in the index: the last one that this process wrote."""
         return self._seq or self._store.last_seq
 
-    @property
-    def history_bytes(self) -> int | None:
-        """Size of the history before compression; None: not known."""
-        return self._index.history_bytes
-
     def store_figures(self) -> dict[str, int]:
-        """Counts and sizes of the store."""
-        return dict(self._store.statistics())
+        """Counts and sizes of the store; `history_bytes` if it is known, before compression."""
+        history = self._index.history_bytes
+        return {**self._store.statistics(), **({} if history is None else {"history_bytes": history})}
 
     @property
     def low_water(self) -> int:

@@ -188,6 +188,8 @@ class _Pruning:
             self._by_number(files)
         self._keep_needed(files, needed)
         self._drop(files)
+        if not self._is_dry:
+            self._done.size = archive_bytes(self._directory)
         self._done.needed = sum(file.decided.count(_NEEDED) for file in files)
         return self._done
 
@@ -289,7 +291,8 @@ class _Pruning:
         self._done.files += 1
         going = sum(decided < least for decided in file.decided)
         if self._is_dry:
-            freed = self._savings(file, least)
+            lines = cdxj.index_of(file.path).stat().st_size
+            freed = self._savings(file, least) + lines * going // max(1, len(file.decided))
         else:
             keep = {one.offset for one in file.staying(least)} | file.unlisted
             try:
