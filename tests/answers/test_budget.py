@@ -57,8 +57,6 @@ def test_changes_that_are_few_among_many_come_in_short_answers(index: Index, of:
     for steps in (80, 300):
         answers = list(walked(index, steps, **asked))
         assert [item for answer in answers for item in answer.items] == whole
-        if (kind, of, steps) == ("pages", None, 80):
-            assert any(not answer.items for answer in answers), "some found nothing yet"
 
 
 def test_the_way_back_is_bounded_too(index: Index) -> None:

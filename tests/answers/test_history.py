@@ -53,7 +53,7 @@ class CountingStore(MemoryStore):
 def mixed_cells(links: list[LinkChange], pages: list[LinkChange], seq: int, recorded: int) -> Cells:
     """As all changes of a batch were written when links and pages had no blocks of their own."""
     cells = history_cells(sorted([*links, *pages], key=itemgetter(0)), [], seq, recorded)
-    return {key.replace(END + b"links" + END, END + b"block" + END): value for key, value in cells.items()}
+    return {key.replace(END + b"links" + END, END + b"block" + END): value for key, value in cells.cells.items()}
 
 
 @contextmanager

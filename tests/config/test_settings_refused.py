@@ -6,7 +6,7 @@ from weft.config import load
 from weft.errors import HomeError, SettingsError
 
 LINKS = "an integer from 1 to 1000000 links"
-SECTIONS = "store, mgmt, index, url, urlserver, spider, tls, dispatcher, indexserver, limits, web"
+SECTIONS = "store, mgmt, index, url, urlserver, spider, archive, tls, dispatcher, indexserver, limits, web"
 STORE_KEYS = "url, cache_bytes, write_buffer_bytes, wal_bytes, max_value_bytes, background_jobs"
 WEB_KEYS = "serve, listen, hosts, origins, public, rate, streams, session_hours"
 HOSTS = 'a table of lower-case host names and IP addresses such as { "intranet.example" = "10.0.0.5" }'

@@ -47,6 +47,7 @@ def test_rows_come_in_the_order_of_declaration_with_value_and_origin():
         ("external", "WEFT_INDEX_COUNT"),
         (True, "default"),
         (3, "--set"),
+        (0, "default"),
         (7, "default"),
         (64 << 20, "default"),
         (1000, "default"),

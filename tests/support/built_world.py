@@ -148,13 +148,13 @@ class World:
         )  # fmt: skip
         assert self.mgmt.report([result]) == [True]
 
-    def fetch_again(self, url: str, body: str) -> None:
+    def fetch_again(self, url: str, body: str, **about: Any) -> None:
         """A known page was asked again, whenever it is due."""
         page = RULES.identify(url)
         known = self.mgmt.known([page.uri])[page.uri]
         again = Reopen(uri=page.uri, url=page.url, web_host="host", after=known.ended)
         assert self.mgmt.reopen([again]) == [True]
-        self.fetch(url, body)
+        self.fetch(url, body, **about)
 
     def build(self) -> BuiltRound:
         built = self.load(self.mgmt.take_crawled(self.lease))

@@ -228,6 +228,10 @@ class Machine(RuleBasedStateMachine):
     def retry(self, which: list[ChunkId] | None) -> None:
         self.all(lambda mgmt: mgmt.retry(which))
 
+    @rule(after=st.integers(0, 5), limit=st.integers(1, 3))
+    def archived(self, after: int, limit: int) -> None:
+        self.all(lambda mgmt: mgmt.archived(after, limit))
+
     @rule(after=st.integers(-1, 6), chunks=st.lists(st.integers(1, 5), max_size=2))
     def offer_built(self, after: int, chunks: list[ChunkId]) -> None:
         self.all(lambda mgmt: mgmt.offer_built(after, chunks))

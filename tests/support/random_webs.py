@@ -96,7 +96,8 @@ class Buckets:
         batch = Batch()
         batch.add(plan.cells)
         links, changed = plan.updates.links, plan.updates.page_changes
-        batch.add({**query_cells(plan.updates), **history_cells(links, changed, self._seq, self._seq, b"00")})
+        history = history_cells(links, changed, self._seq, self._seq, b"00")
+        batch.add({**query_cells(plan.updates), **history.cells})
         self.store.write(batch, self._seq)
         self._states[owner].remember(plan.uris, plan.domains)
         for change in plan.outgoing:

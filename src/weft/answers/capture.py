@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from weft.archive.archive_errors import ArchiveError, NodeUnreachable
+from weft.archive.archive_errors import ArchiveError, NodeUnreachable, RecordDropped
 from weft.archive.body_decoding import BodyRefused, decode_beginning
 from weft.archive.cdxj import RecordPosition
 from weft.archive.http_message import text_of
@@ -82,6 +82,8 @@ def capture_at(page: PageUrl, at: WarcPosition, records: Records, rules: UrlRule
     position = RecordPosition(at.file, at.offset, at.length)
     try:
         response = response_at(position, partial(records.member, at.node))
+    except RecordDropped as error:
+        raise NotKnown(f"the response of {page.url} was dropped on purpose ([archive] says what is kept)") from error
     except NodeUnreachable as error:
         raise NotKnown(
             f"the response of {page.url} is on node {error.node}, which cannot be asked: {error.reason}"

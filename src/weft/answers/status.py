@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from weft.answers.disk import look_at_disk
+from weft.answers.growth import Growth, growth
 from weft.answers.nodes import WEB, WHAT, index_node, is_up, living_nodes, warnings
 from weft.answers.repairs import Repairs
 from weft.answers.search_servers import SearchServer, search_servers
@@ -83,6 +84,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     mgmt: MgmtCare
     search: list[SearchServer]
     """The index servers that run."""
+    growth: Growth
     warnings: list[str]
     """What somebody should look at, on any machine."""
     repairs: Repairs | None = None
@@ -116,6 +118,7 @@ def status(mgmt: OperatorCalls, home: Path, settings: Settings) -> Status:
         index=msgspec.convert({name: index.get(name) for name in IndexFigures.__struct_fields__}, IndexFigures),
         mgmt=mgmt_care(home),
         search=search_servers(nodes, home),
+        growth=growth(home, settings, disk.free),
         warnings=list(warnings(nodes)),
     )
 

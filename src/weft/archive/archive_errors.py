@@ -29,6 +29,13 @@ class RecordUnreadable(ArchiveError):  # noqa: N818
     """There is no whole record at this position."""
 
 
+class RecordDropped(RecordUnreadable):
+    """There was one, and it was dropped on purpose: `[archive]` says how much is kept."""
+
+    def __init__(self, path: Path | str, offset: int) -> None:
+        super().__init__(path, f"the record at {offset} was dropped, because [archive] says so")
+
+
 class NodeUnreachable(WeftError):  # noqa: N818
     """The node that holds a record cannot be asked for it now: that says nothing about the record."""
 

@@ -27,6 +27,8 @@ _CONFORMS_TO: Final = "http://iipc.github.io/warc-specifications/specifications/
 class ArchiveOptions:
     roll_bytes: int = 1 << 30
     """Size at which a file is finished and the next one begun."""
+    roll_seconds: float = 0
+    """Age at which it is; 0: however old it is."""
     remembered: int = 50_000
     """URLs whose last record is known, so that an identical response becomes a revisit."""
     user_agent: str = ""
@@ -40,7 +42,8 @@ class ArchiveWriter:
         self.path, self._options, self._clock = path, options or ArchiveOptions(), clock or SystemClock()
         archive_directory.prepare(path)
         self._file: WarcFile | None = None
-        self._serial = 0
+        self._serial = self._began = 0
+        self._rolled: list[WarcFile] = []
         self._earlier: dict[str, EarlierRecord] = {}
         self.stored_bytes = 0
         """Of all records that are safe, as they lie in the files."""
@@ -69,8 +72,19 @@ class ArchiveWriter:
             self.stored_bytes += size
         return [position for _, position, _ in stored]
 
+    def take_rolled(self) -> list[WarcFile]:
+        """Files that are complete since the last call, for the caller to release.
+
+        They must not be pruned as long as nobody else knows of their records, and as long as records may come that
+        were rendered before and repeat one of theirs.
+        """
+        rolled, self._rolled = self._rolled, []
+        return rolled
+
     def close(self) -> None:
         """Finish the current file; raises ArchiveUnwritable, and then the next start finishes it."""
+        for file in self.take_rolled():
+            file.release()
         if self._file is None:
             return
         try:
@@ -78,11 +92,12 @@ class ArchiveWriter:
         except OSError as error:
             self._give_up()
             raise archive_directory.unwritable(self.path, error) from error
+        self._file.release()
         self._file = None
 
     def _append(self, one: RenderedRecords | Exchange) -> tuple[RenderedRecords, RecordPosition, int]:
-        rendered = self.render(one) if isinstance(one, Exchange) else one
         file = self._current()
+        rendered = self.render(one) if isinstance(one, Exchange) else one
         positions = [file.append(member) for member in rendered.members]
         position = positions[rendered.main]
         if rendered.capture.is_listed:
@@ -95,15 +110,24 @@ class ArchiveWriter:
 
     def _current(self) -> WarcFile:
         file = self._file
-        if file is not None and (file.size >= self._options.roll_bytes or file.records >= MOST_RECORDS):
+        if file is not None and self._is_complete(file):
             file.finish()
+            self._rolled.append(file)
             self._file = file = None
         if file is None:
             self._file = file = self._begin()
         return file
 
+    def _is_complete(self, file: WarcFile) -> bool:
+        options = self._options
+        age = abs(self._clock.now() - self._began) / 1000
+        is_old = 0 < options.roll_seconds <= age
+        return is_old or file.size >= options.roll_bytes or file.records >= MOST_RECORDS
+
     def _begin(self) -> WarcFile:
-        now = self._clock.now()
+        self._began = now = self._clock.now()
+        # From now on records repeat those of this file alone: which of an older one are needed does not change.
+        self._earlier.clear()
         moment = datetime.fromtimestamp(now / 1000, UTC).strftime("%Y%m%d%H%M%S")
         self._serial += 1
         name = f"weft-{moment}-{self._serial:05d}-{self._tag}{archive_directory.WARC_SUFFIX}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlencode
 
-from weft.archive.archive_errors import ConnectionBroken, NodeUnreachable, RecordUnreadable
+from weft.archive.archive_errors import ConnectionBroken, NodeUnreachable, RecordDropped, RecordUnreadable
 from weft.archive.cdxj import RecordPosition
 from weft.archive.http_message import HttpHead, parse_head
 
@@ -27,6 +27,7 @@ _SLOWEST: Final = 64 << 10
 _NOTHING: Final = RecordPosition("nothing.warc.gz", 0, 1)
 """No node has it: one that answers so can be asked."""
 _NOT_THERE: Final = (400, 404)
+_DROPPED: Final = 410
 _WRONG_TOKEN: Final = (401, 421)
 
 
@@ -91,6 +92,9 @@ class RecordConnection:
         if head.status == 200:
             raise NodeUnreachable(self.node, f"sends {size} bytes where {position.length} were asked for")
         reason = self._body(size, until).decode(errors="replace").strip() if size <= _LONGEST_REASON else ""
+        if head.status == _DROPPED and size <= _LONGEST_REASON:
+            self.answers += 1
+            raise RecordDropped(position.file, position.offset)
         if head.status in _NOT_THERE and size <= _LONGEST_REASON:
             self.answers += 1
             raise RecordUnreadable(self.node, f"{head.status}: {reason}")

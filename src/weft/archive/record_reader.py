@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,10 +18,12 @@ from weft.archive.archive_errors import GzipError, RecordUnreadable
 from weft.archive.body_decoding import Decoded, DecodeLimits, decode
 from weft.archive.cdxj import RecordPosition
 from weft.archive.http_message import HttpHead, parse_head, payload_of, split_head
+from weft.archive.kept_records import kept_path, present_position
 from weft.archive.warc_records import REFERS_TO
 from weft.model.original import Original
 
 LARGEST_MEMBER: Final = 1 << 30
+_TRIES: Final = 5
 _BEGINNING: Final = 64 << 10
 """Bytes, packed and unpacked, that the header of a record lies in."""
 
@@ -74,24 +78,42 @@ def response_of(record: WarcRecord, read: ReadMember) -> ArchivedResponse:
 
 
 def is_here(directory: Path, name: str) -> bool:
-    """Whether the file lies in this archive. A name that is none of our files lies nowhere else either."""
+    """Whether the file lies in this archive, or did until it was pruned. A name that is none of our files lies nowhere
+    else either."""
     try:
-        return file_path(directory, name).exists()
+        return file_path(directory, name).exists() or kept_path(directory, name).exists()
     except RecordUnreadable:
         return True
 
 
 def read_member_bytes(directory: Path, position: RecordPosition) -> bytes:
-    """The packed record, as it lies in its file; raises RecordUnreadable."""
+    """The packed record, as it lies in its file; raises RecordUnreadable, RecordDropped if that is on purpose."""
     path = file_path(directory, position.file)
     if position.offset < 0 or not 0 < position.length <= LARGEST_MEMBER:
         raise RecordUnreadable(path, f"{position.offset}+{position.length} is no position of a record")
+    for _ in range(_TRIES):
+        try:
+            return _read_at(path, position)
+        except FileNotFoundError:
+            moved = present_position(directory, position)
+            if moved is None:
+                break
+            # It may be pruned again between these two lines.
+            with suppress(FileNotFoundError):
+                return _read_at(directory / moved.file, moved)
+    raise RecordUnreadable(path, f"cannot be read: {os.strerror(errno.ENOENT)}")
+
+
+def _read_at(path: Path, position: RecordPosition) -> bytes:
+    """Raises FileNotFoundError and RecordUnreadable."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             data = os.pread(handle, position.length, position.offset)
         finally:
             os.close(handle)
+    except FileNotFoundError:
+        raise
     except OSError as error:
         raise RecordUnreadable(path, f"cannot be read: {error.strerror}") from error
     if len(data) != position.length:

@@ -60,12 +60,14 @@ class WarcFile:
         self._lines.clear()
 
     def finish(self) -> None:
-        """Write the index next to the file and close it."""
+        """Write the index next to the file. Nobody prunes it before release()."""
         self.sync()
         self._index.close()
         part = cdxj.part_of(self.path)
         cdxj.write_index(self.path, part.read_bytes().splitlines(keepends=True))
         part.unlink()
+
+    def release(self) -> None:
         os.close(self._handle)
 
     def give_up(self) -> None:

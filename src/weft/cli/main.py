@@ -51,6 +51,7 @@ COMMANDS = {
     "robots": ("weft.cli.robots", "run", "Test URLs against a robots.txt file."),
     "schema": ("weft.cli.schema", "run", "Print the SQL schema of the control plane."),
     "scan": ("weft.cli.scan", "run", "Print the stored cells of a table."),
+    "archive": ("weft.cli.archive", "run", "Drop captures that need not be kept."),
     "verify": ("weft.cli.verify", "verify", "Recompute all counts from the pages and compare."),
     "rebuild": ("weft.cli.verify", "rebuild", "Recompute all counts and correct differences."),
     "migrate": ("weft.cli.migrate", "run", "Copy the index to another engine."),

@@ -91,7 +91,8 @@ async def _run_embedded(process: IndexProcess, metrics: MetricsAccess | None, st
         _force_due(process, store, resources)
         say("index runs")
         async with serving_metrics(metrics, resources.keeper):
-            await _service(resources).run(stop)
+            with care_of_size(home, settings):
+                await _service(resources).run(stop)
 
 
 async def _run_owner_or_standby(process: IndexProcess, metrics: MetricsAccess | None, stop: StopRequest) -> None:
@@ -141,7 +142,8 @@ async def _own_once(process: IndexProcess, keeper: LeaseKeeper, stop: StopReques
             part = ClusterPart(give_up, lambda: registries[0].waits_for or store.waits_for)
             resources = make_resources(process, keeper, store, reading, nodes, part)
             _force_due(process, store, resources)
-            await _service(resources).run(stop)
+            with care_of_size(home, settings):
+                await _service(resources).run(stop)
 
 
 def _service(resources: IndexResources) -> IndexService:
@@ -194,6 +196,15 @@ def upkeep(settings: Settings, home: Home) -> AbstractContextManager[object]:
     from weft.roles.mgmt_upkeep import MgmtUpkeep
 
     return MgmtUpkeep(home, settings.spider.min_free) if is_embedded(settings) else nullcontext()
+
+
+def care_of_size(home: Home, settings: Settings) -> AbstractContextManager[object]:
+    """Of the home's archive, and of what `weft status` tells of all its parts."""
+    from weft.answers.growth import home_sizes, note_sizes
+    from weft.roles.home_upkeep import HomeUpkeep
+
+    archive = home.path / settings.spider.warc_dir
+    return HomeUpkeep(home, settings, lambda: note_sizes(home.path, home_sizes(home.path, archive)))
 
 
 def make_resources(

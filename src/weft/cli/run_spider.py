@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+MIB = 1 << 20
+_FILES_KEPT = 16
+_DAY = 86_400
+
 
 @command("spider")
 @metrics_option
@@ -142,14 +146,21 @@ def make_resources(
     spider, limits = settings.spider, settings.limits
     agent, control = user_agent(spider, __version__), ControlPlane(mgmt)
     decoding = DecodeLimits(spider.max_body, limits.body_ratio)
+    archived = ArchiveOptions(rolled_bytes(settings), _DAY if settings.archive.is_bounded else 0, user_agent=agent)
     return SpiderResources(
         fetcher=fetcher,
         requests=RequestBuilder(agent, spider.max_body, limits.robots_bytes),
         reader=ResponseReader(decoding, limits.robots_bytes, spider.archive_credentials),
-        archive=ArchiveWriter(archive, ArchiveOptions(roll_bytes=spider.warc_bytes, user_agent=agent)),
+        archive=ArchiveWriter(archive, archived),
         control=control,
         keeper=LeaseKeeper(control, NodeType.SPIDER, node, settings.mgmt, about=about_this_node(settings, __version__)),
     )
+
+
+def rolled_bytes(settings: Settings) -> int:
+    """A file that is being written cannot be pruned: it must be small beside what may be kept."""
+    most = settings.archive.keep_bytes // _FILES_KEPT
+    return min(settings.spider.warc_bytes, max(MIB, most)) if most else settings.spider.warc_bytes
 
 
 def open_files(settings: Settings) -> OpenFiles:

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from weft.answers.disk import Disk
+from weft.answers.growth import growth_lines
 from weft.answers.link_outcomes import by_outcome, failures_of, refusals_of
 from weft.answers.objects import moment
 from weft.answers.search_servers import numbers_in_words
@@ -72,6 +73,8 @@ def status_lines(found: Status) -> list[str]:
     lines += [f"{name:9}{counted(some)}" for name, some in _failures_and_skipped(found) if some]
     lines += _index_lines(found)
     lines += [f"search   {search_words(server)}" for server in found.search]
+    if found.told is not None:
+        lines += [f"size     {line}" for line in growth_lines(found.growth)]
     if found.disk.is_low:
         lines.append(f"disk     {Disk(found.disk.free, found.disk.min_free)}")
     if found.oldest_lease is not None:

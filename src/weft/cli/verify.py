@@ -105,7 +105,7 @@ def _lost_links(invocation: Invocation, reader: Reader) -> LostLinks | None:
 
 
 def _told(archive: ArchiveVerification) -> dict[str, object]:
-    names = ("records", "pages", "left_out", "unreachable", "nodes", "differences")
+    names = ("records", "pages", "left_out", "unreachable", "nodes", "dropped", "differences")
     of_links = ("links", "lost_links", "waiting_links")
     return {name: getattr(archive, name) for name in (*names, *of_links)}
 
@@ -121,8 +121,9 @@ def _spoken(archive: ArchiveVerification) -> Iterator[str]:
         if archive.unreachable
         else ""
     )
+    dropped = f"; {amount(archive.dropped, 'record')} dropped on purpose ([archive])" if archive.dropped else ""
     found = f"{amount(archive.differences, 'difference')} in {amount(archive.records, 'WARC record')}"
-    yield f"{found}{unreachable}{left_out}"
+    yield f"{found}{unreachable}{dropped}{left_out}"
     if archive.links is not None:
         why = "the sites or settings changed since the last crawl"
         waiting = f"; {amount(archive.waiting_links, 'link')} not looked for: {why}" if archive.waiting_links else ""

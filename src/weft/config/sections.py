@@ -104,6 +104,12 @@ class IndexSettings:
     )
     history: bool = key(True, "Whether changes of links and pages are recorded.")
     keep_days: int = key(365, "How long new and lost links are kept.", Between(1, 36_500), "days")
+    keep_bytes: int = key(
+        0,
+        "Size above which the oldest of them are dropped, before compression, except in Cassandra. 0 means no limit.",
+        Between(0, 1024 * TIB),
+        "bytes",
+    )
     feed_days: int = key(
         7,
         "How long the search feed is kept. An index server that was away for longer builds its index anew.",
@@ -304,6 +310,37 @@ class SpiderSettings:
         mask=hide_all,
         reader="spider, URL server",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveSettings:
+    reader: ClassVar[str] = "index process"
+    keep_days: int = key(
+        0,
+        "How long captures are kept that the index does not need. 0 means for ever.",
+        Between(0, 36_500),
+        "days",
+    )
+    keep_captures: int = key(
+        0, "How many captures of a page are kept, the newest. 0 means all.", Between(0, 1_000_000), "captures"
+    )
+    keep_bytes: int = key(
+        0,
+        "Size of the archive above which the oldest captures are dropped. 0 means no limit.",
+        Between(0, 1024 * TIB),
+        "bytes",
+        reader="index process, spider",
+    )
+    prune_every: float = key(
+        3600.0,
+        "Shortest time between two looks at what may be dropped.",
+        Between(1, 30 * DAY),
+        "seconds",
+    )
+
+    @property
+    def is_bounded(self) -> bool:
+        return bool(self.keep_days or self.keep_captures or self.keep_bytes)
 
 
 @dataclass(frozen=True, slots=True)

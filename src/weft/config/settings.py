@@ -11,6 +11,7 @@ from typing import cast
 
 from weft.config.keys import FACTS, Key, Kind, Value
 from weft.config.sections import (
+    ArchiveSettings,
     DispatcherSettings,
     IndexserverSettings,
     IndexSettings,
@@ -38,6 +39,7 @@ class Settings:
     url: UrlSettings = field(default_factory=UrlSettings)
     urlserver: UrlserverSettings = field(default_factory=UrlserverSettings)
     spider: SpiderSettings = field(default_factory=SpiderSettings)
+    archive: ArchiveSettings = field(default_factory=ArchiveSettings)
     tls: TlsSettings = field(default_factory=TlsSettings)
     dispatcher: DispatcherSettings = field(default_factory=DispatcherSettings)
     indexserver: IndexserverSettings = field(default_factory=IndexserverSettings)

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from weft.archive.archive_errors import NodeUnreachable, RecordUnreadable
+from weft.archive.archive_errors import NodeUnreachable, RecordDropped, RecordUnreadable
 from weft.archive.body_decoding import BodyRefused
 from weft.archive.cdxj import RecordPosition
 from weft.archive.record_reader import WarcRecord, parse_record, response_of
@@ -55,6 +55,8 @@ class ExpectedPage(msgspec.Struct, frozen=True, array_like=True):
     problem: str = ""
     unreachable: str = ""
     """The node that has the record and cannot be asked; then `problem` says why."""
+    is_dropped: bool = False
+    """Whether the record was dropped on purpose."""
 
 
 class ArchiveTask(msgspec.Struct, frozen=True, array_like=True):
@@ -97,6 +99,8 @@ class ArchiveReader:
         try:
             record = parse_record(self._records.member(at.node, position), position)
             return self._expected(fetch, record)
+        except RecordDropped as error:
+            return ExpectedPage(problem=error.problem, is_dropped=True)
         except RecordUnreadable as error:
             return ExpectedPage(problem=error.problem)
         except NodeUnreachable as error:

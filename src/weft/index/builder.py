@@ -121,8 +121,9 @@ class Builder:
         return self._seq or self._store.last_seq
 
     def store_figures(self) -> dict[str, int]:
-        """Counts and sizes of the store."""
-        return dict(self._store.statistics())
+        """Counts and sizes of the store; `history_bytes` if it is known, before compression."""
+        history = self._index.history_bytes
+        return {**self._store.statistics(), **({} if history is None else {"history_bytes": history})}
 
     @property
     def low_water(self) -> int:

@@ -43,7 +43,9 @@ class ArchiveVerification:
     differences: int = 0
     examples: list[str] = field(default_factory=list)
     unreached_pages: int = 0
-    """Pages of the index whose records are unreachable."""
+    """Pages of the index whose records are unreachable or dropped."""
+    dropped: int = 0
+    """Records that were dropped on purpose: as after the index was put back to an earlier state."""
     links: int | None = None
     """Links of crawled pages, in scope and refused for no reason, that were looked for among the known ones; None: none
     were, because it is not known what is in scope."""
@@ -115,6 +117,10 @@ def _compare(
             continue  # loaded or deleted from elsewhere since
         location = read_doc(doc.value).location if doc and not page else ""
         crawled.append(CrawledPage(fetch.uri, page.value if page else b"", location))
+        if expected.is_dropped:
+            found.dropped += 1
+            found.unreached_pages += page is not None
+            continue
         if expected.unreachable:
             found.unreachable += 1
             found.unreached_pages += page is not None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple, TypeAlias
@@ -15,7 +16,7 @@ from weft.linkindex.cells import Cells
 from weft.linkindex.expiry import Oldest
 from weft.linkindex.keys import base_row
 from weft.linkindex.updates import PAGE_GONE, PAGE_MOVED, PAGE_NEW, PAGE_TEXT, PAGE_TITLE, LinkChange, PageChange
-from weft.store.api import Reader
+from weft.store.api import Cell, Reader
 from weft.store.encoding import END
 from weft.store.tables import Table
 
@@ -75,22 +76,32 @@ def seq_of(block: bytes) -> int:
     return _LATEST - int.from_bytes(block[:8], "big")
 
 
+class HistoryCells(NamedTuple):
+    """What one batch adds to the history."""
+
+    cells: Cells
+    size: int
+    """Bytes, keys included, before compression: whoever drops them finds the same number."""
+
+
 def history_cells(
     links: Sequence[LinkChange], pages: Sequence[PageChange], seq: int, recorded: int, part: bytes = b""
-) -> Cells:
+) -> HistoryCells:
     """Blocks of events for each target, domain and base: a cell for every event would be a fifth of all cells.
 
     Both must be sorted by target. `recorded` is the time now: history is kept from then on, however old the pages are.
     `part` tells blocks of one seq apart, where a round is exported in parts.
     """
     cells: Cells = {}
+    size = 0
     for family, changes in ((LINK_BLOCK, links), (PAGE_BLOCK, pages)):
         if changes:
-            _add_blocks(cells, changes, b"".join((END, family, END, newest_first(seq), part)), recorded)
-    return cells
+            size += _add_blocks(cells, changes, b"".join((END, family, END, newest_first(seq), part)), recorded)
+    return HistoryCells(cells, size)
 
 
-def _add_blocks(cells: Cells, changes: Sequence[LinkChange | PageChange], name: bytes, recorded: int) -> None:
+def _add_blocks(cells: Cells, changes: Sequence[LinkChange | PageChange], name: bytes, recorded: int) -> int:
+    """Their size."""
     by_domain: defaultdict[bytes, list[Told]] = defaultdict(list)
     newest: dict[bytes, int] = {}
     for target, group in groupby(changes, key=itemgetter(0)):
@@ -116,6 +127,37 @@ def _add_blocks(cells: Cells, changes: Sequence[LinkChange | PageChange], name: 
         joined = b"".join(found)
         squeezed = compress(joined) if len(joined) > _SHORT else joined
         cells[row + name] = b"%d %d %b" % (newest_of[row], recorded, squeezed)
+    return sum(_size_of(row, name, by_row, sum(map(len, pieces[row]))) for row, by_row in _by_row(by_domain).items())
+
+
+def _by_row(by_domain: Mapping[bytes, list[Told]]) -> dict[bytes, list[Told]]:
+    found: defaultdict[bytes, list[Told]] = defaultdict(list)
+    for domain, told in by_domain.items():
+        found[base_row(_A, domain)] += told
+    return found
+
+
+def _size_of(row: bytes, name: bytes, told: Sequence[Told], pieces: int) -> int:
+    """Of all cells of a base, batch and kind: its own with the pieces of its domains, theirs, and those of targets."""
+    domains = {domain for _, domain, _ in told}
+    keys = len(row) + sum(len(_D) + len(domain) for domain in domains) + sum(len(_U) + len(one[0]) for one in told)
+    return keys + len(name) * (1 + len(domains) + len(told)) + 2 * pieces + sum(len(block) for _, _, block in told)
+
+
+def history_bytes(reader: Reader, base: int) -> int:
+    """Size of all that is kept of a base. Reads all of it."""
+    row = b"%b%02x" % (ALL_ROWS, base)
+    return sum(_block_size(cell) for family in BLOCKS for cell in reader.scan(Table.CHANGES, row, family))
+
+
+def _block_size(cell: Cell) -> int:
+    pieces = _unpacked(cell.value)
+    return _size_of(Table.CHANGES.byte + cell.row, _name_of(cell), _told_in(pieces), len(pieces))
+
+
+def _name_of(cell: Cell) -> bytes:
+    """The end of the keys of a batch's blocks of one kind."""
+    return b"".join((END, cell.family, END, cell.qualifier))
 
 
 def baseline_cells(seq: int, recorded: int, references: int, pages: int) -> Cells:
@@ -197,9 +239,17 @@ def _changes(target: bytes, block: bytes) -> tuple[int, list[RecordedChange]]:
 
 def _unpack(block: bytes) -> list[Told]:
     """A block is: time of its newest event, time of recording, and pieces, compressed together if long."""
+    return _told_in(_unpacked(block))
+
+
+def _unpacked(block: bytes) -> bytes:
     pieces = block.split(b" ", 2)[2]
     if pieces.startswith(_COMPRESSED):
-        pieces = ZstdDecompressor().decompress(pieces, max_output_size=_LONGEST_BLOCK)
+        return ZstdDecompressor().decompress(pieces, max_output_size=_LONGEST_BLOCK)
+    return pieces
+
+
+def _told_in(pieces: bytes) -> list[Told]:
     told: list[Told] = []
     at = 0
     while at < len(pieces):
@@ -209,19 +259,16 @@ def _unpack(block: bytes) -> list[Told]:
     return told
 
 
-def oldest_block(reader: Reader, base: int) -> Oldest | None:
-    """What the oldest batch recorded in a base: its blocks there, and all that was recorded together with them."""
+def oldest_blocks(reader: Reader, base: int) -> Iterator[Oldest]:
+    """What each batch recorded in a base, the oldest first: its blocks, and all that was recorded with them."""
     row = b"%b%02x" % (ALL_ROWS, base)
-    found = [cell for family in BLOCKS for cell in reader.scan(Table.CHANGES, row, family, limit=1, reverse=True)]
-    if not found:
-        return None
-    oldest = max(cell.qualifier for cell in found)
-    drops: Cells = {}
-    for cell in found:
-        if cell.qualifier != oldest:
-            continue
-        name = b"".join((END, cell.family, END, oldest))
-        recorded, told = int(cell.value.split(b" ", 2)[1]), _unpack(cell.value)
-        rows = {Table.CHANGES.byte + row, *(_U + target for target, _, _ in told), *(_D + of for _, of, _ in told)}
-        drops.update(dict.fromkeys(each + name for each in rows))
-    return Oldest(recorded, drops)
+    scans = [reader.scan(Table.CHANGES, row, family, reverse=True) for family in BLOCKS]
+    batch_of = attrgetter("qualifier")
+    for _, blocks in groupby(merge(*scans, key=batch_of, reverse=True), key=batch_of):
+        recorded, size, drops = 0, 0, dict[bytes, bytes | None]()
+        for cell in blocks:
+            name, told = _name_of(cell), _unpack(cell.value)
+            rows = {Table.CHANGES.byte + row, *(_U + target for target, _, _ in told), *(_D + of for _, of, _ in told)}
+            drops.update(dict.fromkeys(each + name for each in rows))
+            recorded, size = int(cell.value.split(b" ", 2)[1]), size + _block_size(cell)
+        yield Oldest(recorded, drops, size)

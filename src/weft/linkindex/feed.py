@@ -99,16 +99,17 @@ def must_build_anew(reader: Reader, after: int) -> bool:
     return any(cell is not None and int(cell.value) > after for cell in cells)
 
 
-def oldest_feed_cell(reader: Reader, base: int) -> Oldest | None:
-    """For whoever drops what was kept long enough: dropping it is noted."""
+def oldest_feed_cells(reader: Reader, base: int) -> Iterator[Oldest]:
+    """For whoever drops what was kept long enough, the oldest first: dropping one is noted."""
     dropped = reader.get(Table.FEED, [Column(_row(base), _DROPPED)])[0]
     start = _seq_bytes(int(dropped.value) + 1 if dropped else 0)
-    cell = next(reader.scan(Table.FEED, _row(base), _ROUND, start=start, limit=1), None)
-    if cell is None:
-        return None
-    seq = int.from_bytes(cell.qualifier, "big")
-    drops: Cells = {_key(base, _ROUND, seq): None, cell_key(Table.FEED.byte, _row(base), _DROPPED, b""): b"%d" % seq}
-    return Oldest(_decode(cell.value).recorded, drops)
+    for cell in reader.scan(Table.FEED, _row(base), _ROUND, start=start):
+        seq = int.from_bytes(cell.qualifier, "big")
+        drops: Cells = {
+            _key(base, _ROUND, seq): None,
+            cell_key(Table.FEED.byte, _row(base), _DROPPED, b""): b"%d" % seq,
+        }
+        yield Oldest(_decode(cell.value).recorded, drops)
 
 
 def _uris(joined: bytes) -> list[bytes]:

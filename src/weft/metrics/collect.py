@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from weft import __version__
 from weft.answers.disk import look_at_disk
+from weft.answers.growth import growth
 from weft.answers.index import Index
 from weft.answers.objects import TotalsAnswer
 from weft.answers.status import mgmt_care
@@ -34,13 +33,13 @@ def home_metrics(mgmt: OperatorCalls, index: Index | None, home: Path, settings:
 
 
 def look(mgmt: OperatorCalls, index: Index | None, home: Path, settings: Settings) -> HomeFacts:
-    archive = home / settings.spider.warc_dir
+    disk = look_at_disk(home / settings.spider.warc_dir, settings.spider.min_free)
     return HomeFacts(
         version=__version__,
         control=_control(mgmt, settings.mgmt.show_dead),
         totals=_totals(index),
-        disk=look_at_disk(archive, settings.spider.min_free),
-        sizes=_sizes(home, archive),
+        disk=disk,
+        growth=growth(home, settings, disk.free),
         care=mgmt_care(home),
     )
 
@@ -60,24 +59,3 @@ def _totals(index: Index | None) -> TotalsAnswer | None:
         return index.totals()
     except StoreError:
         return None
-
-
-def _sizes(home: Path, archive: Path) -> dict[str, int]:
-    """Of the parts that are there."""
-    parts = {"store": home / "store", "search": home / "search", "archive": archive, "logs": home / "logs"}
-    found = {part: sum(_files(path)) for part, path in parts.items() if path.is_dir()}
-    mgmt = [_size(file) for file in home.glob("mgmt.db*") if file.is_file()]
-    return {**found, **({"mgmt": sum(mgmt)} if mgmt else {})}
-
-
-def _files(path: Path) -> Iterator[int]:
-    """Bytes of each file below `path`; files come and go meanwhile."""
-    for folder, _, names in os.walk(path):
-        yield from (_size(Path(folder, name)) for name in names)
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.lstat().st_size
-    except OSError:
-        return 0

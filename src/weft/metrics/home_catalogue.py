@@ -48,6 +48,12 @@ SHARDS_MISSING: Final = _gauge("shards_missing", "Shards that no running index s
 DISK_FREE: Final = _gauge("disk_free_bytes", "Room on the disk of the home's archive.")
 DISK_LEAST: Final = _gauge("disk_min_free_bytes", "Below so much room nothing is fetched: spider.min_free.")
 HOME_BYTES: Final = _gauge("home_bytes", "Size of what is in the home, by part.", "part")
+HOME_GROWTH: Final = _gauge(
+    "home_growth_bytes_per_day", "How fast that grows, by the last days, without what was dropped on purpose.", "part"
+)
+HOME_LIMIT: Final = _gauge(
+    "home_limit_bytes", "Size at which the oldest of it is dropped, of parts with a limit.", "part"
+)
 COPY_TIME: Final = _gauge(
     "mgmt_copy_time_seconds", "When the newest copy of a SQLite control plane was made, as a Unix time; 0: never."
 )
@@ -61,5 +67,18 @@ REFERENCES: Final = _gauge("references_known", "References between pages.")
 HOME_METRICS: Final = (
     *(BUILD, MGMT_UP, STORE_UP, LINKS, LINK_ERRORS, LINK_STATUSES, LINKS_RESTING, CHUNKS),
     *(NODES_UP, NODE_UP, NODE_INFO, NODE_HEARTBEAT, NODE_SKEW, NODE_WORK, OLDEST_LEASE, CLOCK_JUMP, WARNINGS),
-    *(SHARDS_MISSING, DISK_FREE, DISK_LEAST, HOME_BYTES, COPY_TIME, DAMAGED, SEQ, PAGES, DOMAINS, REFERENCES),
+    *(
+        SHARDS_MISSING,
+        DISK_FREE,
+        DISK_LEAST,
+        HOME_BYTES,
+        HOME_GROWTH,
+        HOME_LIMIT,
+        COPY_TIME,
+        DAMAGED,
+        SEQ,
+        PAGES,
+        DOMAINS,
+        REFERENCES,
+    ),
 )

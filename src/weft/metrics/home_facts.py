@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.answers.disk import Disk
+from weft.answers.growth import Growth
 from weft.answers.nodes import WHAT, is_up, living_nodes, warnings
 from weft.answers.objects import TotalsAnswer
 from weft.answers.search_servers import search_server
@@ -37,8 +38,7 @@ class HomeFacts:
     totals: TotalsAnswer | None
     """None: the index cannot be read."""
     disk: Disk
-    sizes: Mapping[str, int]
-    """Bytes of each part of the home."""
+    growth: Growth
     care: MgmtCare
 
 
@@ -50,7 +50,11 @@ def home_samples(facts: HomeFacts) -> Iterator[Sample]:
         yield from _control_samples(facts.control)
     yield _one(home.DISK_FREE, facts.disk.free)
     yield _one(home.DISK_LEAST, facts.disk.least)
-    yield from _table(home.HOME_BYTES, facts.sizes)
+    parts = facts.growth.parts
+    yield from _table(home.HOME_BYTES, {part: about.bytes for part, about in parts.items()})
+    grows = {part: about.per_day for part, about in parts.items() if about.per_day is not None}
+    yield from _table(home.HOME_GROWTH, grows)
+    yield from _table(home.HOME_LIMIT, {part: about.limit for part, about in parts.items() if about.limit})
     yield _one(home.COPY_TIME, facts.care.copied or 0)
     yield _one(home.DAMAGED, int(bool(facts.care.damage)))
     if facts.totals is not None:
@@ -113,6 +117,6 @@ def _one(metric: Metric, value: float) -> Sample:
     return Sample(metric, (), value)
 
 
-def _table(metric: Metric, values: Mapping[str, int]) -> Iterator[Sample]:
+def _table(metric: Metric, values: Mapping[str, float]) -> Iterator[Sample]:
     for name, value in sorted({**dict.fromkeys(metric.known, 0), **values}.items()):
         yield Sample(metric, (str(name),), value)

@@ -13,6 +13,7 @@ from weft.clock import Clock
 from weft.mgmt.values import (
     Address,
     AdoptedIndex,
+    ArchivedRecord,
     BuildChunk,
     BuildQueue,
     BuiltLink,
@@ -303,6 +304,9 @@ class OperatorCalls(AddLinks, ReadSites, ReadRobots, ReadNodes, Protocol):
         """
 
     def counts(self) -> Counts: ...
+
+    def archived(self, after: int = 0, limit: int = 10_000) -> list[ArchivedRecord]:
+        """Records that links' results name, robots.txt too, by rising doc_id, from the one behind `after` on."""
 
     def resting_hosts(self, wait: int, most: int = 10) -> RestingHosts:
         """Web hosts of which links wait, and none may be claimed for more than `wait` milliseconds; lists `most`."""

@@ -406,6 +406,14 @@ class RestingHosts(msgspec.Struct, frozen=True):
     """Those with the most links first; not necessarily all."""
 
 
+class ArchivedRecord(NamedTuple):
+    """Where the record of a link's last result lies."""
+
+    doc_id: DocId
+    file: str
+    offset: int
+
+
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
     links: dict[str, int]
     chunks: dict[str, int]

@@ -14,13 +14,14 @@ _MOST_AHEAD: Final = 256 << 10
 """Bytes of requests that may come before the first of them is answered."""
 _SEND_SECONDS: Final = 60.0
 _END: Final = b"\r\n\r\n"
-_KEEPS: Final = (200, 404, 503)
+_KEEPS: Final = (200, 404, 410, 503)
 """After these whoever asked may go on: more requests may be under way."""
 _STATUS: Final = {
     200: "OK",
     400: "Bad Request",
     401: "Unauthorized",
     404: "Not Found",
+    410: "Gone",
     405: "Method Not Allowed",
     411: "Length Required",
     413: "Content Too Large",

@@ -15,6 +15,7 @@ from weft import failpoints
 from weft.archive.archive_errors import ArchiveUnwritable
 from weft.archive.archive_writer import ArchiveWriter
 from weft.archive.cdxj import RecordPosition
+from weft.archive.warc_file import WarcFile
 from weft.archive.warc_records import LARGE, Exchange, RenderedRecords
 from weft.clock import Clock
 from weft.mgmt.api import SpiderCalls
@@ -63,6 +64,9 @@ class Recorder:
         self._found: deque[HeldRecord] = deque()
         self._has_some = asyncio.Event()
         self._held: list[HeldRecord] = []
+        self._added = self._reported = 0
+        self._rolled: deque[tuple[int, WarcFile]] = deque()
+        """Complete files, and how many results must be reported before they may be pruned."""
         self.held_bytes = 0
         self.problem = ""
         """Why the archive cannot be written; empty: it can."""
@@ -79,6 +83,7 @@ class Recorder:
             record = self._archive.render(fetched.exchange)
             size = len(fetched.exchange.body)
         self.held_bytes += size
+        self._added += 1
         self._found.append(HeldRecord(order, fetched.result, record, size))
         self._has_some.set()
 
@@ -96,12 +101,23 @@ class Recorder:
             done, self._held = self._held, []
             self.held_bytes -= sum(found.size for found in done)
             self._answered([found.order for found in done])
+            self._reported += len(done)
+            self._release_files()
             await asyncio.sleep(self._options.sync_every)
 
     async def close(self) -> None:
-        """Finish the current file."""
+        """Finish the current file. What is not reported by now never will be."""
+        for _, file in self._rolled:
+            file.release()
+        self._rolled.clear()
         await self._thread.do(self._archive.close)
         self._thread.stop()
+
+    def _release_files(self) -> None:
+        """Whatever was added until a file was complete may lie in it, or repeat a record of it."""
+        self._rolled += [(self._added, file) for file in self._archive.take_rolled()]
+        while self._rolled and self._rolled[0][0] <= self._reported:
+            self._rolled.popleft()[1].release()
 
     async def _store(self, held: list[HeldRecord]) -> list[Result]:
         records = [found.record for found in held if found.record is not None]

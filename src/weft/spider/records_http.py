@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs
 
-from weft.archive.archive_errors import RecordUnreadable
+from weft.archive.archive_errors import RecordDropped, RecordUnreadable
 from weft.archive.cdxj import RecordPosition
 from weft.archive.record_connection import LARGEST
 from weft.archive.record_reader import read_member_bytes
@@ -35,6 +35,8 @@ class RecordsProtocol(HttpProtocol):
         loop = asyncio.get_running_loop()
         try:
             member = await loop.run_in_executor(self._readers, read_member_bytes, self._archive, position)
+        except RecordDropped as error:
+            return HttpAnswer(410, f"{error}\n".encode())
         except RecordUnreadable as error:
             return HttpAnswer(404, f"{error}\n".encode())
         # Without a token, whoever knows where a record lies has shown enough.

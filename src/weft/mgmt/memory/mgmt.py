@@ -12,12 +12,12 @@ from weft.config.sections import MgmtSettings
 from weft.mgmt.memory.clock import MemoryClock
 from weft.mgmt.memory.identity import MemoryIdentity
 from weft.mgmt.memory.nodes import MemoryNodes
-from weft.mgmt.memory.overview import counts_of, resting_of, rows_of
+from weft.mgmt.memory.overview import archived_of, counts_of, resting_of, rows_of
 from weft.mgmt.memory.results import MemoryResults
 from weft.mgmt.memory.web_hosts import MemoryWebHosts
 from weft.mgmt.memory.web_tokens import MemoryWebTokens
 from weft.mgmt.memory.wishes import MemoryWishes
-from weft.mgmt.values import Counts, RestingHosts
+from weft.mgmt.values import ArchivedRecord, Counts, RestingHosts
 
 Twin = TypeVar("Twin", bound=type)
 
@@ -25,6 +25,7 @@ Twin = TypeVar("Twin", bound=type)
 _CHANGES_NOTHING: Final = frozenset(
     {
         "addresses",
+        "archived",
         "close",
         "counts",
         "details",
@@ -81,6 +82,9 @@ class MemoryMgmt(
 
     def resting_hosts(self, wait: int, most: int = 10) -> RestingHosts:
         return resting_of(self._state, wait, most, self._clock.now())
+
+    def archived(self, after: int = 0, limit: int = 10_000) -> list[ArchivedRecord]:
+        return archived_of(self._state, after, limit)
 
     def table(self, relation: str, after: int = 0, limit: int = 100) -> list[dict[str, object]]:
         return rows_of(self._state, relation, self.nodes(), self._clock.now())[after : after + limit]

@@ -14,7 +14,7 @@ from weft.mgmt.memory.state import MemoryChunk, MemoryState
 from weft.mgmt.relations import RELATIONS, TASKS
 from weft.mgmt.rules.clock_jumps import told_jump
 from weft.mgmt.rules.results import ERROR_STATUS
-from weft.mgmt.values import Counts, CrawlerTask, LinkState, Node, NodeState, RestingHost, RestingHosts
+from weft.mgmt.values import ArchivedRecord, Counts, CrawlerTask, LinkState, Node, NodeState, RestingHost, RestingHosts
 
 Rows = Iterable[Sequence[object]]
 
@@ -58,6 +58,12 @@ def counts_of(state: MemoryState, nodes: Sequence[Node], now: int) -> Counts:
         oldest_lease=max(late, default=None),
         clock_jump=told_jump(state.newest, state.jump, now),
     )
+
+
+def archived_of(state: MemoryState, after: int, limit: int) -> list[ArchivedRecord]:
+    links = sorted((link for link in state.links.values() if link.doc_id > after), key=lambda link: link.doc_id)
+    positions = ((link.doc_id, link.result.position) for link in links if link.result)
+    return [ArchivedRecord(doc_id, at.file, at.offset) for doc_id, at in positions if at is not None][:limit]
 
 
 def resting_of(state: MemoryState, wait: int, most: int, now: int) -> RestingHosts:

@@ -227,6 +227,7 @@ class SqlMgmt:
     def counts(self) -> Counts:
         return self._counts(self._settings)
 
+    archived = reads(overview.archived)
     resting_hosts = reads(overview.resting_hosts)
 
     def copy_into(self, target: SqlMgmt, index: AdoptedIndex, where: str) -> int:

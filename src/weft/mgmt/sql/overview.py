@@ -13,7 +13,7 @@ from weft.mgmt.relations import DOCUMENTED, RELATIONS, TASKS
 from weft.mgmt.sql.clock_jumps import jump
 from weft.mgmt.sql.database import Transaction
 from weft.mgmt.sql.leases import nodes
-from weft.mgmt.values import Counts, LinkState, Node, NodeState, RestingHost, RestingHosts
+from weft.mgmt.values import ArchivedRecord, Counts, LinkState, Node, NodeState, RestingHost, RestingHosts
 from weft.model.site import read_settings
 
 _TALLIES: Final = "SELECT name, sum(count) FROM tally GROUP BY name"
@@ -35,6 +35,11 @@ _RESTING: Final = f"""
 SELECT web_host, pending, ready_at - :now, {_REASON} FROM pending_host WHERE pending > 0 AND ready_at > :moment
 ORDER BY pending DESC, web_host LIMIT :most
 """  # noqa: S608 - our own columns
+
+_ARCHIVED: Final = """
+SELECT "index", warc_file, warc_offset FROM link
+WHERE "index" > :after AND warc_file IS NOT NULL ORDER BY "index" LIMIT :limit
+"""
 
 _PLACEMENTS: Final = """
 SELECT placed."index", placed."row", placed.chunk_id, placed.is_host,
@@ -77,6 +82,10 @@ def resting_hosts(tx: Transaction, wait: int, most: int = 10) -> RestingHosts:
     links = tx.rows(_RESTING_LINKS, moment=moment)[0][0]
     found = tx.rows(_RESTING, now=tx.now, moment=moment, most=most) if links else []
     return RestingHosts(int(links), [RestingHost(*row) for row in found])
+
+
+def archived(tx: Transaction, after: int = 0, limit: int = 10_000) -> list[ArchivedRecord]:
+    return [ArchivedRecord(*row) for row in tx.rows(_ARCHIVED, after=after, limit=limit)]
 
 
 def table(tx: Transaction, relation: str, after: int, limit: int, settings: MgmtSettings) -> list[dict[str, object]]:
