@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +13,17 @@ from urllib.request import urlopen
 
 import pytest
 
+from support import warcs
 from support.crawled_home import fill_home, index_process, peak_of, role_process
 from support.free_ports import free_port
 from support.run_web import run_web
+from support.weft_command import weft
 
+PEAK_OF_A_COMMAND = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10)
+"""
 INDEX_SERVER, WEB_APP = 700 << 20, 300 << 20
 """Bytes that they may hold."""
 
@@ -99,3 +108,18 @@ def test_pages_of_nine_megabytes_and_a_farm_of_ten_thousand_do_not_fill_the_memo
     print(server >> 20, app >> 20)
     assert server < INDEX_SERVER, f"{server >> 20} MB"
     assert app < WEB_APP, f"{app >> 20} MB"
+
+
+@pytest.mark.long
+def test_importing_such_pages_keeps_to_its_memory_and_all_are_found(tmp_path: Path) -> None:
+    records = [warcs.response(url, body) for url, body in web(1, 2_900_000, 1_000)]
+    (tmp_path / "heavy.warc").write_bytes(b"".join(records))
+    command = [sys.executable, "-m", "weft", "import", "heavy.warc", "--home", "home"]
+    measured = [sys.executable, "-c", PEAK_OF_A_COMMAND, *command]
+    peak = int(subprocess.run(measured, cwd=tmp_path, stdout=subprocess.PIPE, check=True).stdout)
+    print(peak >> 20)
+    assert peak < INDEX_SERVER, f"{peak >> 20} MB"
+    for words, wanted in (("innocent", "https://innocent0.com/"), ("honest bakery", "https://target.com/")):
+        assert wanted in weft("search", words, "--home", "home", cwd=tmp_path).stdout
+    verified = weft("verify", "--search", "--home", "home", cwd=tmp_path)
+    assert verified.returncode == 0, verified.stdout
