@@ -198,6 +198,7 @@ class SqlMgmt:
 
     _ended_nodes = reads(leases.ended_nodes)
     _reap = counts_links(nodes.reap)
+    _living_epochs = reads(leases.living_epochs)
     _changed_health = reads(leases.changed_health)
     _write_health = writes(nodes.write_health)
 
