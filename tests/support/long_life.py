@@ -29,6 +29,8 @@ STEP: Final = 23 * 3600.0
 """Seconds of one jump: a lease may last a day."""
 GAP: Final = 0.04
 """Seconds between two requests to one host."""
+LONGEST_GAP: Final = 0.5
+"""The same after a host refused again and again: nobody waits a minute for each page here."""
 SET_BY: Final = 1800.0
 """Seconds by which the wall clock is set at most."""
 KEEP_DAYS: Final = 60
@@ -39,6 +41,8 @@ _SETTINGS: Final = f"""\
 {{site}}req_host_per_sec = {1 / GAP}
 req_ip_per_sec = 1000.0
 backoff_first = 1.0
+backoff_max = {DAY}
+crawl_delay_max = {LONGEST_GAP}
 
 [mgmt]
 heartbeat = 0.5
