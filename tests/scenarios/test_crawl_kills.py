@@ -35,6 +35,8 @@ ROLES = ("urlserver", "spider", "index", "indexserver")
 # Slow enough that it is not over before the last kill.
 SLOW = ["--set", "urlserver.req_host_per_sec=1.0"]
 PATIENCE = 400.0
+FEW = (1, 4)
+"""Links of a page: where each page is linked from many, a lost link is found again and nobody notices."""
 LONGEST_START = 1.5
 """Seconds after its beginning in which a process is hit at its start."""
 
@@ -173,7 +175,7 @@ def hit_during_crawl(served: Served, place: Path, blows: dict[str, list[Blow]], 
 
 def survive(place: Path, blows: dict[str, list[Blow]], seed: int) -> None:
     number = sum(map(len, blows.values()))
-    with served_for(place, replace(PLAN, pages=14)) as served:
+    with served_for(place, replace(PLAN, pages=14, links=FEW)) as served:
         left = hit_during_crawl(served, place, blows, seed)
         said = (place / "crawl.out").read_text()
         assert not left, said + logs(place)
