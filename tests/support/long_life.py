@@ -159,13 +159,13 @@ class Life:
             now = self.clock.since_boot() * 1000
             told = self._told("index").get("idle")
             if why or not told:
-                quiet, why = None, why or "the index process is busy"
+                quiet, why = None, why or "the index process works"
             elif quiet is None:
                 quiet = now
             elif told["since"] <= quiet <= told["looked"]:
                 return
             time.sleep(0.05)
-        self.impatient.append(f"day {self.site.day():.0f}: {why}")
+        self.impatient.append(f"day {self.site.day():.0f}: {why or 'the index process tells nothing'}")
 
     def _under_way(self) -> str:
         now = int(self.clock.wall() * 1000)
@@ -282,14 +282,16 @@ class Life:
         return found
 
 
+YOUNGEST: Final = 32
+"""Files of the store that are merged at once; each start of the writer makes one, and readers hold all of them."""
 SLACK: Final = {
     "bytes": 3 << 20,
-    "files": 8,
+    "files": YOUNGEST,
     "rows": 30,
     "cells": 60,
     "memory": 16 << 20,
     "threads": 6,
-    "descriptors": 12,
+    "descriptors": 2 * YOUNGEST,
     "queue": 20,
 }
 """By how much something may be more in the end, however little it is."""
