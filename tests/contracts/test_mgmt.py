@@ -17,6 +17,7 @@ from weft.mgmt.values import (
     BuildChunk,
     BuildQueue,
     Chunk,
+    ChunkId,
     ClaimedLink,
     Health,
     Lease,
@@ -863,6 +864,21 @@ def test_built_is_said_by_the_attempt_that_has_the_chunk(mgmt: Mgmt, crawler: Le
     assert mgmt.built(builder, taken.id, taken.attempt, 1)
     assert not mgmt.build_failed(builder, taken.id, taken.attempt, "too late")
     assert mgmt.counts().chunks["built"] == 1
+
+
+def test_chunks_that_a_builder_may_get_are_unbuilt(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    mgmt.add(links(3))
+    chunks = [claimed(mgmt, crawler, 1) for _ in range(3)]
+    unknown = ChunkId(99)
+    every = [*(chunk.id for chunk in chunks), unknown]
+    assert mgmt.unbuilt(every) == set(every[:3])
+    for chunk in chunks[:2]:
+        mgmt.report([archived(chunk.links[0])])
+    first, second = mgmt.take_crawled(builder)
+    assert mgmt.built(builder, first.id, first.attempt, 1)
+    assert mgmt.build_failed(builder, second.id, second.attempt, "it is broken")
+    assert mgmt.unbuilt(every) == {second.id, chunks[2].id}
+    assert mgmt.unbuilt([]) == set()
 
 
 def test_a_failed_chunk_is_offered_again_and_left_after_three_times(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:

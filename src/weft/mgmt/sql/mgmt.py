@@ -123,6 +123,7 @@ class SqlMgmt:
     seal_finished = counts_links(chunks.seal_finished)
     take_crawled = writes(chunks.take_crawled)
     build_queue = reads(chunks.build_queue)
+    unbuilt = reads(chunks.unbuilt)
     built = counts_links(chunks.built)
     wait_for_records = writes(chunks.wait_for_records)
     records_back = writes(chunks.records_back)
