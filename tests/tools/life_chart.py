@@ -12,8 +12,6 @@ MB: Final = 1 << 20
 _COLOURS: Final = ("#2f6db3", "#b3552f", "#3c8a5a", "#7d4fa3", "#9a7b1c", "#444444", "#c0447a")
 _WIDTH, _HEIGHT, _COLUMNS = 430, 190, 2
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 112, 34, 26
-_CALM: Final = 2 / 3
-"""The part of the time with trouble; then there is none."""
 
 
 class Panel(NamedTuple):
@@ -46,14 +44,16 @@ PANELS: Final = (
 Samples = list[dict[str, float]]
 
 
-def chart(samples: Samples, done: dict[str, int]) -> str:
+def chart(samples: Samples, done: dict[str, int], calm: float) -> str:
+    """`calm`: from this day on there was no trouble."""
     rows = -(-len(PANELS) // _COLUMNS)
     width, height = _WIDTH * _COLUMNS, _HEIGHT * rows + 44
     days = samples[-1]["day"]
     trouble = ", ".join(f"{number} × {name}" for name, number in sorted(done.items()) if name != "asked")
+    trouble += f"; no trouble from day {calm:.0f} on (shaded)" if calm < days else ""
     places = [(number % _COLUMNS * _WIDTH, number // _COLUMNS * _HEIGHT + 40) for number in range(len(PANELS))]
     drawn = [
-        f'<g transform="translate({x} {y})">{_panel(panel, samples)}</g>'
+        f'<g transform="translate({x} {y})">{_panel(panel, samples, calm)}</g>'
         for panel, (x, y) in zip(PANELS, places, strict=True)
     ]
     title = f"{days:.0f} simulated days of weft up, {samples[-1]['fetches']:,.0f} fetches"
@@ -63,20 +63,22 @@ def chart(samples: Samples, done: dict[str, int]) -> str:
 <title id="title">{title}: what grows, and what does not</title>
 <rect width="{width}" height="{height}" fill="#fff"/>
 <text x="12" y="18" font-size="14" font-weight="600">{title}</text>
-<text x="12" y="34" fill="#555">{escape(trouble)}; no trouble in the last third (shaded)</text>
+<text x="12" y="34" fill="#555">{escape(trouble)}</text>
 {chr(10).join(drawn)}
 </svg>
 """
 
 
-def _panel(panel: Panel, samples: Samples) -> str:
+def _panel(panel: Panel, samples: Samples, calm: float) -> str:
     wide, high = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
     days = samples[-1]["day"]
     found = {name: [sample.get(name, 0.0) / panel.unit for sample in samples] for name in panel.lines}
     most = max(max(values) for values in found.values()) * 1.05 or 1.0
     parts = [f'<text x="{_LEFT}" y="{_TOP - 10}" font-weight="600">{escape(panel.title)}</text>']
-    calm = wide * (1 - _CALM)
-    parts.append(f'<rect x="{_LEFT + wide - calm:.0f}" y="{_TOP}" width="{calm:.0f}" height="{high}" fill="#f1f4f7"/>')
+    shade = wide * max(0.0, 1 - calm / days)
+    parts.append(
+        f'<rect x="{_LEFT + wide - shade:.0f}" y="{_TOP}" width="{shade:.0f}" height="{high}" fill="#f1f4f7"/>'
+    )
     for step in range(3):
         y, value = _TOP + high - high * step / 2, most * step / 2
         parts.append(f'<path d="M{_LEFT} {y:.0f}h{wide}" stroke="#ddd"/>')
@@ -104,4 +106,4 @@ def _short(value: float) -> str:
 
 if __name__ == "__main__":
     report = json.loads(Path(sys.argv[1]).read_text())
-    Path(sys.argv[2]).write_text(chart(report["samples"], report["done"]))
+    Path(sys.argv[2]).write_text(chart(report["samples"], report["done"], report["calm"]))
