@@ -33,7 +33,7 @@ LONGEST_GAP: Final = 0.5
 """The same after a host refused again and again: nobody waits a minute for each page here."""
 SET_BY: Final = 1800.0
 """Seconds by which the wall clock is set at most."""
-KEEP_DAYS: Final = 60
+KEEP_DAYS: Final = 30
 PATIENCE: Final = 25.0
 LEAST_FREE: Final = 24 << 20
 _SETTINGS: Final = f"""\
@@ -296,6 +296,8 @@ SLACK: Final = {
 }
 """By how much something may be more in the end, however little it is."""
 MOST_GROWTH: Final = 1.2
+BOUNDED: Final = {"bytes: mgmt.db-wal": 36 << 20}
+"""What may come up to a limit at any time: SQLite reuses its log from 8,192 pages on, and begins anew with each start."""
 OF_FETCHES: Final = (
     *("bytes: warc", "files: warc", "bytes: mgmt.db", "bytes: backup"),
     *("rows: chunk", "rows: crawler", "rows: index_builder", "rows: index_server"),
@@ -319,7 +321,11 @@ def grown(samples: list[Sample]) -> dict[str, tuple[float, float]]:
         reason = "fetches" if name in OF_FETCHES else "known URLs" if name in OF_URLS else ""
         more = _mean(late, reason) / _mean(early, reason) if reason else 1.0
         before, after = _mean(early, name), _mean(late, name)
-        if after > before * more * MOST_GROWTH and after - before * more > SLACK[name.partition(":")[0]]:
+        if (
+            after > BOUNDED.get(name, 0)
+            and after > before * more * MOST_GROWTH
+            and after - before * more > SLACK[name.partition(":")[0]]
+        ):
             found[name] = (before, after)
     return found
 
