@@ -297,7 +297,7 @@ SLACK: Final = {
 """By how much something may be more in the end, however little it is."""
 MOST_GROWTH: Final = 1.2
 BOUNDED: Final = {"bytes: mgmt.db-wal": 36 << 20}
-"""What may come up to a limit at any time: SQLite reuses its log from 8,192 pages on, and begins anew with each start."""
+"""What may come up to a limit at any time: SQLite reuses its log from 8,192 pages on, and removes it with each stop."""
 OF_FETCHES: Final = (
     *("bytes: warc", "files: warc", "bytes: mgmt.db", "bytes: backup"),
     *("rows: chunk", "rows: crawler", "rows: index_builder", "rows: index_server"),
