@@ -10,12 +10,14 @@ from support.mgmt_engines import START, Engine
 from weft.errors import LeaseLost, MgmtError, TransitionRefused
 from weft.mgmt.api import Mgmt
 from weft.mgmt.relations import DOCUMENTED, RELATIONS
+from weft.mgmt.rules.leases import LEAST_REMEMBERED
 from weft.mgmt.rules.results import MOST_LOSSES, NOT_KEPT
 from weft.mgmt.values import (
     Address,
     BuildChunk,
     BuildQueue,
     Chunk,
+    ChunkId,
     ClaimedLink,
     DocId,
     Health,
@@ -895,6 +897,21 @@ def test_built_is_said_by_the_attempt_that_has_the_chunk(mgmt: Mgmt, crawler: Le
     assert mgmt.counts().chunks["built"] == 1
 
 
+def test_chunks_that_a_builder_may_get_are_unbuilt(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
+    mgmt.add(links(3))
+    chunks = [claimed(mgmt, crawler, 1) for _ in range(3)]
+    unknown = ChunkId(99)
+    every = [*(chunk.id for chunk in chunks), unknown]
+    assert mgmt.unbuilt(every) == set(every[:3])
+    for chunk in chunks[:2]:
+        mgmt.report([archived(chunk.links[0])])
+    first, second = mgmt.take_crawled(builder)
+    assert mgmt.built(builder, first.id, first.attempt, 1)
+    assert mgmt.build_failed(builder, second.id, second.attempt, "it is broken")
+    assert mgmt.unbuilt(every) == {second.id, chunks[2].id}
+    assert mgmt.unbuilt([]) == set()
+
+
 def test_a_failed_chunk_is_offered_again_and_left_after_three_times(mgmt: Mgmt, crawler: Lease, builder: Lease) -> None:
     taken = crawled_chunk(mgmt, crawler, builder)
     for attempt in (1, 2, 3):
@@ -1044,6 +1061,42 @@ def test_a_pause_outlives_a_restart_and_a_drain_does_not(mgmt: Mgmt, crawler: Le
         mgmt.ask(crawler.node, asked)
         crawler = mgmt.register(NodeType.CRAWLER, CRAWLER)
         assert mgmt.heartbeat(crawler) is after
+
+
+def test_nodes_that_are_gone_for_long_are_forgotten(engine: Engine, mgmt: Mgmt) -> None:
+    """With every run of weft its processes have other ports."""
+    for run in range(1, 6):
+        for type_ in (NodeType.CRAWLER, NodeType.SPIDER, NodeType.INDEX_SERVER, NodeType.WEB_APP):
+            lease = mgmt.register(type_, f"{type_.value}:{run}")
+            if run % 2:  # the others are killed
+                mgmt.tell(lease, NodeState.OFFLINE)
+        engine.clock.advance(LEAST_REMEMBERED + 1)
+    last = mgmt.register(NodeType.CRAWLER, "new:1")
+    assert {node.address for node in mgmt.nodes()} <= {"new:1", "Index Server:5", "Web App:5"}
+    numbers = [node.id for node in mgmt.nodes()]
+    mgmt.tell(last, NodeState.OFFLINE)
+    engine.clock.advance(LEAST_REMEMBERED + 1)
+    newer = mgmt.register(NodeType.CRAWLER, "newer:1")
+    assert newer.node > max(numbers), "a process that was taken for dead must not pass for another one"
+    with pytest.raises(LeaseLost):
+        mgmt.heartbeat(last)
+
+
+def test_a_node_that_is_gone_is_kept_while_it_matters(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add(links(1))
+    chunk = claimed(mgmt, crawler, 1)
+    mgmt.report([archived(chunk.links[0])])
+    paused = mgmt.register(NodeType.SPIDER, "paused:1")
+    mgmt.ask(paused.node, NodeState.PAUSED)
+    for lease in (crawler, paused):
+        mgmt.tell(lease, NodeState.OFFLINE)
+    engine.clock.advance(LEAST_REMEMBERED)
+    mgmt.tell(mgmt.register(NodeType.SPIDER, "lately:1"), NodeState.OFFLINE)
+    engine.clock.advance(100)
+    new = mgmt.register(NodeType.CRAWLER, "new:1")
+    assert [node.address for node in mgmt.nodes()] == [CRAWLER, "paused:1", "lately:1", "new:1"]
+    assert mgmt.heartbeat(mgmt.register(NodeType.SPIDER, "paused:1")) is NodeState.PAUSED
+    assert mgmt.heartbeat(new) is NodeState.ONLINE
 
 
 def test_nobody_can_be_asked_to_be_offline_or_without_being_there(mgmt: Mgmt, crawler: Lease) -> None:

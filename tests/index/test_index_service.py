@@ -15,14 +15,17 @@ from support.built_world import SETTINGS, World
 from weft.clock import MonotonicClock
 from weft.config.sections import MgmtSettings
 from weft.errors import BatchRefused, MgmtError, MgmtUnavailable, StoreUnwritable
+from weft.index.chunk_markers import ALL_IN, mark, marked
 from weft.index.service import IndexResources, IndexService
 from weft.linkindex.verify import verify
 from weft.mgmt.memory import MemoryMgmt
+from weft.mgmt.memory.state import MemoryChunk
 from weft.mgmt.values import ChunkId, NodeState, NodeType
 from weft.model.site import Site
 from weft.roles.calls import ControlPlane
 from weft.roles.lease import LeaseKeeper
 from weft.roles.stop import StopRequest
+from weft.store.api import Batch
 
 ADDRESS = "index@test"
 SOON = 20.0
@@ -86,12 +89,16 @@ class Running:
         self.is_building, self.may_build = threading.Event(), threading.Event()
         self.may_build.set()
         self._build, self.world.builder.build = self.world.builder.build, self._slow_build  # type: ignore[method-assign]
-        control = ControlPlane(self.mgmt)
-        settings = {"heartbeat": 0.02, "lease": 10.0, **settings}
-        self.keeper = LeaseKeeper(control, NodeType.INDEX_BUILDER, ADDRESS, MgmtSettings(**settings))
-        self.service = IndexService(
+        self._settings = MgmtSettings(**{"heartbeat": 0.02, "lease": 10.0, **settings})
+        self.keeper = LeaseKeeper(ControlPlane(self.mgmt), NodeType.INDEX_BUILDER, ADDRESS, self._settings)
+        self.service = self._new_service()
+        self.stop = StopRequest()
+        self.work: asyncio.Task[None]
+
+    def _new_service(self) -> IndexService:
+        return IndexService(
             IndexResources(
-                control=control,
+                control=ControlPlane(self.mgmt),
                 keeper=self.keeper,
                 builder=self.world.builder,
                 dispatcher=self.world.dispatcher,
@@ -100,8 +107,13 @@ class Running:
                 write_status=self.facts.append,
             )
         )
-        self.stop = StopRequest()
-        self.work: asyncio.Task[None]
+
+    def begin_again(self) -> None:
+        """Another process, after the first one has ended."""
+        self.world.builder = self.world.new_builder()
+        self.keeper = LeaseKeeper(ControlPlane(self.mgmt), NodeType.INDEX_BUILDER, ADDRESS, self._settings)
+        self.service, self.stop = self._new_service(), StopRequest()
+        self.work = asyncio.create_task(self.service.run(self.stop))
 
     def _slow_build(self, scope):
         self.is_building.set()
@@ -161,6 +173,28 @@ def test_what_was_crawled_is_built_and_what_it_links_to_is_handed_out(tmp_path):
             assert 1 <= run.mgmt._state.chunks[ChunkId(1)].seq <= run.world.store.last_seq
         assert run.facts[-1]["ended"]
         assert run.node.state is NodeState.OFFLINE
+
+    asyncio.run(story())
+
+
+def test_markers_that_a_process_before_left_behind_go_with_the_next_round(tmp_path):
+    async def story() -> None:
+        async with running(tmp_path) as run:
+            for n in range(2):
+                run.world.fetch(f"https://a.com/{n}", "text")
+            await run.until(lambda: run.chunks("built") == 2)
+        left = set(marked(run.world.store))
+        assert left, "no round came after the report of the last one"
+        unbuilt = ChunkId(1000)
+        run.world.store.write(Batch(mark(unbuilt, ALL_IN)), run.world.store.last_seq + 1)
+        run.mgmt._state.chunks[unbuilt] = MemoryChunk(unbuilt, "crawler")
+        run.begin_again()
+        run.world.fetch("https://a.com/more", "text")
+        await run.until(lambda: run.chunks("built") == 3)
+        run.stop.ask("the test is over")
+        await asyncio.wait_for(run.work, SOON)
+        assert not left & set(marked(run.world.store))
+        assert unbuilt in marked(run.world.store)
 
     asyncio.run(story())
 

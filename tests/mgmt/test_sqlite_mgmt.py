@@ -233,6 +233,17 @@ def test_locks_of_ended_epochs_are_cleared_away(mgmt: SqliteMgmt, path: Path) ->
         mgmt.heartbeat(first)
 
 
+def test_locks_of_processes_that_died_are_cleared_away_by_whoever_registers(
+    mgmt: SqliteMgmt, path: Path, dying: subprocess.Popen[str]
+) -> None:
+    locks = path.with_name("mgmt.db-locks")
+    assert len(list(locks.iterdir())) == 1
+    dying.kill()
+    dying.wait()
+    new = mgmt.register(NodeType.CRAWLER, "new:1")
+    assert [file.name for file in locks.iterdir()] == [f"{new.node}-{new.epoch}.lock"]
+
+
 def test_a_registration_that_fails_leaves_no_lock_behind(mgmt: SqliteMgmt, path: Path) -> None:
     mgmt.register(NodeType.CRAWLER, "c:1")
     other = SqliteMgmt(path)

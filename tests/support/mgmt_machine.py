@@ -213,6 +213,8 @@ class Machine(RuleBasedStateMachine):
         if self.attempts:
             attempt = self.attempts[-1 - n % len(self.attempts)]
             self.all(lambda mgmt: mgmt.built(*attempt, seq) if seq else mgmt.build_failed(*attempt, "it is broken"))
+        chunks = [chunk for _, chunk, _ in self.attempts]
+        self.all(lambda mgmt: mgmt.unbuilt([*chunks, ChunkId(1_000)]))
 
     @rule(n=some, node=st.sampled_from(["a:1", "b:1"]), seconds=st.sampled_from([0, 1, 30, 10_000]))
     def wait_for_records(self, n: int, node: str, seconds: int) -> None:

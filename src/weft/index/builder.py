@@ -212,6 +212,10 @@ class Builder:
         """The control plane knows that this chunk is built: its marker may go, with the next round."""
         self._reported.append(chunk)
 
+    def marked(self) -> list[ChunkId]:
+        """Chunks with markers: after a restart also some that were reported, whose markers had no round to go with."""
+        return chunk_markers.marked(self._store)
+
     def drop(self) -> None:
         """Let go of all chunks in hand: they are offered again, and loaded as far as they are not."""
         self._reading.drop()

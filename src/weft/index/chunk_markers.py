@@ -31,11 +31,14 @@ def forget(chunks: Sequence[ChunkId]) -> Cells:
     return dict.fromkeys(cell_key(Table.META.byte, *_column(chunk)) for chunk in chunks)
 
 
+def marked(reader: Reader) -> list[ChunkId]:
+    """All chunks that have a marker."""
+    return [ChunkId(int.from_bytes(cell.qualifier, "big")) for cell in reader.scan(Table.META, _ROW, _LOADED)]
+
+
 def forget_all(store: Store) -> None:
     """When the control plane that numbered the chunks is no more."""
-    cells = store.scan(Table.META, _ROW, _LOADED)
-    gone: Cells = {cell_key(Table.META.byte, _ROW, _LOADED, cell.qualifier): None for cell in cells}
-    if gone:
+    if gone := forget(marked(store)):
         store.write(Batch(gone), store.last_seq + 1)
 
 

@@ -156,6 +156,7 @@ class IndexService:
 
     async def _work(self) -> None:
         self._outstanding = await self._thread.do(self._dispatcher.outstanding)
+        await self._look_at_markers()
         idle = _IDLE
         while await self._is_on():
             has_worked = await self.step()
@@ -167,6 +168,14 @@ class IndexService:
             await asyncio.sleep(_IDLE)
         while not self._keeper.is_paused and await self._build(await self._look_at_sites()):
             pass
+
+    async def _look_at_markers(self) -> None:
+        """Markers that a process before this one left behind: with every restart there would be some more."""
+        marked = await self._thread.do(self._builder.marked)
+        unbuilt = await self._control.call_or_log("unbuilt", lambda: self._control.mgmt.unbuilt(marked))
+        if unbuilt is not None:
+            for chunk in set(marked) - unbuilt:
+                self._builder.reported(chunk)
 
     async def _is_on(self) -> bool:
         """Waits while paused; False: stop."""

@@ -191,6 +191,10 @@ class BuilderCalls(NodeCalls, ReadSites, Protocol):
     def records_back(self, builder: Lease, node: str = "") -> int:
         """Offer the chunks that wait for this node at once, or for any node; returns how many."""
 
+    def unbuilt(self, chunks: Sequence[ChunkId]) -> set[ChunkId]:
+        """Those of these chunks that a builder may get, has, or failed to build. The others never come again, unless
+        the index lost them."""
+
     def build_failed(self, builder: Lease, chunk: ChunkId, attempt: int, reason: str) -> bool:
         """Offered again; left in error with its reason after three times."""
 

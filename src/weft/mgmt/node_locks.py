@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import weakref
+from collections.abc import Set
 from contextlib import suppress
 from pathlib import Path
 
@@ -58,6 +59,13 @@ class NodeLocks:
             epoch = int(path.stem.partition("-")[2])
             if epoch < before:
                 self.let_go(node, epoch)
+                path.unlink(missing_ok=True)
+
+    def tidy(self, living: Set[tuple[NodeId, int]]) -> None:
+        """Forget the locks of processes that died, but for those that others have not noticed yet."""
+        for path in self._directory.glob("*-*.lock"):
+            node, epoch = map(int, path.stem.split("-"))
+            if (NodeId(node), epoch) not in living and self.is_free(NodeId(node), epoch):
                 path.unlink(missing_ok=True)
 
     def let_go(self, node: NodeId, epoch: int) -> None:

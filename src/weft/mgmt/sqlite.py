@@ -48,6 +48,7 @@ class SqliteMgmt(SqlMgmt):
                 self._locks.let_go(lease.node, lease.epoch)
             raise
         self._locks.drop(lease.node, before=lease.epoch)
+        self._locks.tidy(self._living_epochs())
         return lease
 
     def tell(self, lease: Lease, state: NodeState) -> None:

@@ -121,6 +121,10 @@ class MemoryChunks(MemoryIndexServers):
             self._place(held)
         return held.built is BuilderTask.BUILT
 
+    def unbuilt(self, chunks: Sequence[ChunkId]) -> set[ChunkId]:
+        known = self._state.chunks
+        return {id_ for id_ in chunks if id_ in known and known[id_].built is not BuilderTask.BUILT}
+
     def build_failed(self, builder: Lease, chunk: ChunkId, attempt: int, reason: str) -> bool:
         self._alive(builder)
         held = self._state.chunks.get(chunk)

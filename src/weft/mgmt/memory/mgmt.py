@@ -36,7 +36,7 @@ _CHANGES_NOTHING: Final = frozenset(
         "robots",
         "sites",
     }
-    | {"rates", "resting_hosts", "table", "web_tokens", "wishes", "writing_holders"}
+    | {"rates", "resting_hosts", "table", "unbuilt", "web_tokens", "wishes", "writing_holders"}
 )
 
 
@@ -87,7 +87,8 @@ class MemoryMgmt(
         return archived_of(self._state, after, limit)
 
     def table(self, relation: str, after: int = 0, limit: int = 100) -> list[dict[str, object]]:
-        return rows_of(self._state, relation, self.nodes(), self._clock.now())[after : after + limit]
+        rows = rows_of(self._state, relation, self.nodes(), self._clock.now())
+        return [row for row in rows if int(str(row["index"])) > after][:limit]
 
     def close(self) -> None:
         pass

@@ -11,7 +11,7 @@ from weft.mgmt.memory.links import MemoryLinks
 from weft.mgmt.memory.slots import MemorySlots
 from weft.mgmt.memory.state import MemoryNode
 from weft.mgmt.rules.admission import LivingNode, admit
-from weft.mgmt.rules.leases import asked_after_register, health_of, is_ended, skew_of, stored_figures
+from weft.mgmt.rules.leases import asked_after_register, health_of, is_ended, remembered, skew_of, stored_figures
 from weft.mgmt.rules.transitions import ASKED, Cause, node_after
 from weft.mgmt.values import (
     BuilderTask,
@@ -35,7 +35,7 @@ class MemoryNodes(MemoryLinks, MemoryChunks, MemorySlots, MemoryBuckets):
         admit(type, address, about, self._living())
         node = next((node for node in self._state.nodes.values() if node.address == address), None)
         if node is None:
-            node = MemoryNode(NodeId(len(self._state.nodes) + 1), address, type, row)
+            node = MemoryNode(NodeId(max(self._state.nodes, default=0) + 1), address, type, row)
             self._state.nodes[node.id] = node
         elif node.state is not NodeState.OFFLINE:
             self._void(node, Cause.LEASE_END)
@@ -48,7 +48,20 @@ class MemoryNodes(MemoryLinks, MemoryChunks, MemorySlots, MemoryBuckets):
         if type is NodeType.INDEX_SERVER:
             self._succeed(node)
             self._catch_up(node)
+        self._forget_nodes()
         return Lease(node.id, address, node.epoch)
+
+    def _forget_nodes(self) -> None:
+        """Those that are gone for long, and of which nothing is left."""
+        state, long_ago = self._state, self._clock.now() - remembered(self._settings)
+        kept = {chunk.crawler for chunk in state.chunks.values()} | {chunk.builder for chunk in state.chunks.values()}
+        used = {server for server, _ in state.placements} | {max(state.nodes)}
+        used |= {id_ for slots in state.slots.values() for slot in slots for id_ in (slot.owner, slot.former) if id_}
+        used |= {lease.node for lease in state.bucket_owners.values()}
+        for node in list(state.nodes.values()):
+            is_gone = node.state is NodeState.OFFLINE and node.asked is not NodeState.PAUSED and node.seen < long_ago
+            if is_gone and node.id not in used and node.address not in kept:
+                del state.nodes[node.id]
 
     def take_bucket(self, owner: Lease, bucket: int = 0) -> TakenBucket:
         self.reap()

@@ -31,13 +31,14 @@ def rows_of(state: MemoryState, relation: str, nodes: Sequence[Node], now: int) 
         raise MgmtError(f"there is no relation {relation!r}; expected one of: {', '.join(RELATIONS)}")
     columns = RELATIONS[relation]
     rows = _rows(state, relation, nodes, now)
-    return [dict(zip(columns, (number, *row), strict=True)) for number, row in enumerate(rows, 1)]
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _rows(state: MemoryState, relation: str, nodes: Sequence[Node], now: int) -> Rows:
-    if relation == "host":
-        return [(node.address, node.type, node.state, node.health) for node in nodes]
-    return _pending_hosts(state, now) if relation == "pending_host" else _READERS[relation](state)
+    if relation == "host":  # some of them are forgotten
+        return [(node.id, node.address, node.type, node.state, node.health) for node in nodes]
+    rows = _pending_hosts(state, now) if relation == "pending_host" else _READERS[relation](state)
+    return ((number, *row) for number, row in enumerate(rows, 1))
 
 
 def counts_of(state: MemoryState, nodes: Sequence[Node], now: int) -> Counts:

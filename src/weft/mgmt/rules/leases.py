@@ -6,8 +6,11 @@ from typing import Final
 
 import msgspec
 
+from weft.config.sections import MgmtSettings
 from weft.mgmt.values import Health, NodeState, NodeTold
 
+LEAST_REMEMBERED: Final = 86_400.0
+"""Seconds; `weft nodes --all` lists nodes for so long, whatever leaves the other lists sooner."""
 FIGURES_MOST: Final = 16 * 1024
 """Bytes of a node's figures that are kept."""
 
@@ -23,6 +26,11 @@ def health_of(state: NodeState, stored: Health, late: int, heartbeat: float, lea
 
 def is_ended(late: int, lease: float) -> bool:
     return late > lease * 1000
+
+
+def remembered(settings: MgmtSettings) -> int:
+    """For how many milliseconds a node that is offline is kept at least, after its last heartbeat."""
+    return round(max(settings.show_dead, LEAST_REMEMBERED) * 1000)
 
 
 def asked_after_register(asked: NodeState) -> NodeState:

@@ -85,6 +85,10 @@ WHERE ib_task = 'waiting' AND waits_until > 0 AND (waits_for = :node OR :node = 
 """
 
 _ONLINE: Final = "SELECT figures FROM host WHERE type = :type AND state = 'online'"
+_UNBUILT: Final = """
+SELECT chunk.id FROM chunk LEFT JOIN index_builder ON index_builder.chunk_id = chunk.id
+WHERE chunk.id {in chunks} AND (ib_task IS NULL OR ib_task <> 'built')
+"""
 _WAITING: Final = "SELECT COALESCE(sum(finished), 0), min(chunk_id) FROM crawler WHERE offered = 1"
 _UNSEALED: Final = "SELECT COALESCE(sum(finished), 0) FROM crawler WHERE c_task = 'crawling' AND finished > 0"
 _LAST_END: Final = "SELECT COALESCE(max(ended), 0) FROM link WHERE chunk_id = :chunk"
@@ -172,6 +176,10 @@ def wait_for_records(tx: Transaction, builder: Lease, chunk: ChunkId, attempt: i
 def records_back(tx: Transaction, builder: Lease, node: str = "") -> int:
     alive(tx, builder)
     return _offer(tx, tx.rows(_BACK, node=node))
+
+
+def unbuilt(tx: Transaction, chunks: Sequence[ChunkId]) -> set[ChunkId]:
+    return {chunk for (chunk,) in tx.rows(_UNBUILT, chunks=list(chunks))} if chunks else set()
 
 
 def build_queue(tx: Transaction) -> BuildQueue:

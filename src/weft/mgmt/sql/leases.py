@@ -29,6 +29,7 @@ SELECT
     {_COLUMNS}
 FROM host ORDER BY "index"
 """  # noqa: S608
+_EPOCHS: Final = """SELECT "index", epoch FROM host WHERE state <> 'offline'"""
 _ADMITTED: Final = "SELECT host, type, machine, token, seen FROM host WHERE state <> 'offline'"
 _NEW: Final = f"""
 INSERT INTO host (host, type, state, health, asked, epoch, seen)
@@ -102,6 +103,11 @@ def changed_health(tx: Transaction, settings: MgmtSettings) -> list[tuple[NodeId
     """Nodes whose health is not what was stored last."""
     found = [(node, node.health_at(tx.now, settings)) for node in map(_node, tx.rows(_LIVING))]
     return [(node.id, health) for node, health in found if health is not node.health]
+
+
+def living_epochs(tx: Transaction) -> set[tuple[NodeId, int]]:
+    """Of all nodes that are not offline."""
+    return {(id_, epoch) for id_, epoch in tx.rows(_EPOCHS)}
 
 
 def nodes(tx: Transaction, settings: MgmtSettings) -> list[Node]:

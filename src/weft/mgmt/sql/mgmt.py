@@ -123,6 +123,7 @@ class SqlMgmt:
     seal_finished = counts_links(chunks.seal_finished)
     take_crawled = writes(chunks.take_crawled)
     build_queue = reads(chunks.build_queue)
+    unbuilt = reads(chunks.unbuilt)
     built = counts_links(chunks.built)
     wait_for_records = writes(chunks.wait_for_records)
     records_back = writes(chunks.records_back)
@@ -199,6 +200,7 @@ class SqlMgmt:
 
     _ended_nodes = reads(leases.ended_nodes)
     _reap = counts_links(nodes.reap)
+    _living_epochs = reads(leases.living_epochs)
     _changed_health = reads(leases.changed_health)
     _write_health = writes(nodes.write_health)
 

@@ -8,7 +8,7 @@ from typing import Final
 from weft.config.sections import MgmtSettings
 from weft.errors import LeaseLost, MgmtError, TransitionRefused
 from weft.mgmt.rules.admission import admit
-from weft.mgmt.rules.leases import asked_after_register, skew_of, stored_figures
+from weft.mgmt.rules.leases import asked_after_register, remembered, skew_of, stored_figures
 from weft.mgmt.rules.transitions import ASKED, Cause, node_after
 from weft.mgmt.sql.chunks import offer_again
 from weft.mgmt.sql.counters import CounterChanges
@@ -33,6 +33,17 @@ UPDATE host SET seen = :now, skew = COALESCE(:skew, skew), figures = COALESCE(:f
 _TELL: Final = """UPDATE host SET state = :state WHERE "index" = :node"""
 _ASK: Final = """UPDATE host SET asked = :state WHERE "index" = :node"""
 _VOID: Final = """UPDATE host SET state = :state, health = :health, epoch = epoch + 1 WHERE "index" = :node"""
+# The newest row stays: SQLite would give its number to the next node, which a process taken for dead could pass for.
+_FORGET: Final = """
+DELETE FROM host
+WHERE state = 'offline' AND asked <> 'paused' AND seen < :long_ago AND "index" < (SELECT max("index") FROM host)
+    AND host NOT IN (SELECT c_host FROM crawler)
+    AND host NOT IN (SELECT ib_host FROM index_builder)
+    AND host NOT IN (SELECT is_host FROM index_server)
+    AND "index" NOT IN (
+        SELECT node FROM slot WHERE node IS NOT NULL UNION SELECT former FROM slot WHERE former IS NOT NULL
+        UNION SELECT node FROM bucket WHERE node IS NOT NULL)
+"""
 _HEALTH: Final = """UPDATE host SET health = :health WHERE "index" = :node AND state <> 'offline'"""
 
 
@@ -46,7 +57,10 @@ def register(
     settings: MgmtSettings,
     hold: Callable[[Lease], None] = lambda lease: None,
 ) -> Lease:
-    """`hold` gets the new lease before anybody else can know of it."""
+    """`hold` gets the new lease before anybody else can know of it.
+
+    Nodes that are gone for long, and of which nothing is left, are forgotten: with every run most have other ports.
+    """
     tx.serialise(REGISTERING)
     if type_ is NodeType.INDEX_SERVER:
         tx.serialise(PLACING)
@@ -64,6 +78,7 @@ def register(
     if type_ is NodeType.INDEX_SERVER:
         succeed(tx, node.id, row, about.machine)
         catch_up(tx, node.id)
+    tx.run(_FORGET, long_ago=tx.now - remembered(settings))
     lease = Lease(node.id, address, epoch)
     hold(lease)
     return lease
