@@ -62,7 +62,7 @@ def run(hosts: int, pages: int, seconds: float, stay: float | None, directory: P
     log = directory / "web.log"
     log.unlink(missing_ok=True)
     with serving(plan, log) as served:
-        (home / "weft.toml").write_text(served.settings_text())
+        (home / "weft.toml").write_text(served.settings_text(), encoding="utf-8")
         with web_app_of(home) as address:
             if address:
                 _tell(f"The web app is at {address} Open it: it shows everything below, while it happens.")
