@@ -228,6 +228,24 @@ def test_a_closed_pipe_is_no_error(home: Path) -> None:
     assert (run.returncode, run.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["crawl", "--again", "nan"], "nan"),
+        (["crawl", "--again", "inf"], "inf"),
+        (["run", "index", "--again", "1e300"], "1e+300"),
+        (["crawl", "--seconds", "nan"], "nan"),
+        (["import", "x", "--rate", "nan"], "nan"),
+        (["stop", "--wait", "nan"], "nan"),
+    ],
+)
+def test_a_number_that_measures_nothing_is_refused(tmp_path: Path, arguments: list[str], found: str) -> None:
+    run = weft(*arguments, cwd=tmp_path)
+    assert run.returncode == 2
+    assert f"Invalid value for '{arguments[-2]}': {found} is not in the range" in one_sentence(run)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("arguments", [["nonsense"], ["scan"], ["scan", "nonsense"], ["url"], ["init", "--nonsense"]])
 def test_bad_usage_is_one_sentence_that_points_to_help(tmp_path: Path, arguments: list[str]) -> None:
     run = weft(*arguments, cwd=tmp_path)
