@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,18 @@ class Home:
     """The path of a home, which may not exist yet."""
 
     path: Path
+
+    def __post_init__(self) -> None:
+        whole = self.path
+        with suppress(FileNotFoundError):  # the current directory is gone; whoever needs it says so
+            whole = whole.absolute()
+        try:
+            str(whole).encode()
+        except UnicodeEncodeError as error:
+            # Libraries take a path as text. In a locale without UTF-8 Python reads no other name than ASCII as text.
+            raise HomeError(
+                f"{whole}: this name is not UTF-8 text here; choose another directory, or a UTF-8 locale"
+            ) from error
 
     @property
     def settings_file(self) -> Path:
@@ -72,7 +84,7 @@ class Home:
                 return False
             aside = self.settings_file.with_suffix(".new")
             aside.touch(mode=0o600 if self.is_private else 0o666)
-            aside.write_text(settings_text)
+            aside.write_text(settings_text, encoding="utf-8")
             aside.replace(self.settings_file)
         except OSError as error:
             raise HomeError(f"{self.path}: the home cannot be created: {error.strerror}") from error
@@ -128,7 +140,7 @@ def write_private(path: Path, text: str) -> None:
     """
     descriptor, aside = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
-        with os.fdopen(descriptor, "w") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         Path(aside).replace(path)
     except BaseException:

@@ -211,6 +211,41 @@ def test_a_disk_that_takes_only_a_part_loses_nothing_that_was_told(tmp_path):
     assert [read_record(tmp_path, position).url for position in stored] == [one.url for one in exchanges]
 
 
+@pytest.mark.parametrize("ending", [".warc.gz", ""])
+def test_a_file_that_somebody_removed_takes_no_more_records(tmp_path, ending):
+    writer = ArchiveWriter(tmp_path)
+    writer.store([exchange("http://a.test/before")])
+    for file in tmp_path.glob(f"*{ending}"):
+        file.unlink()
+    with pytest.raises(ArchiveUnwritable, match="its file was removed"):
+        writer.store([exchange("http://a.test/after")])
+    (after,) = writer.store([exchange("http://a.test/after")])
+    writer.close()
+    assert read_record(tmp_path, after).url == "http://a.test/after"
+
+
+def test_no_record_refers_to_one_that_somebody_removed(tmp_path):
+    writer, same = ArchiveWriter(tmp_path), exchange("http://a.test/", b"the same again")
+    writer.store([same])
+    writer.close()
+    for file in tmp_path.glob("*.warc.gz"):
+        file.unlink()
+    (after,) = writer.store([writer.render(same)])
+    assert read_record(tmp_path, after).body == b"the same again"
+
+
+def test_a_directory_that_somebody_removed_takes_records_once_it_is_there_again(tmp_path):
+    writer = ArchiveWriter(tmp_path / "warc")
+    writer.store([exchange("http://a.test/before")])
+    shutil.rmtree(tmp_path / "warc")
+    for _ in range(2):
+        with pytest.raises(ArchiveUnwritable):
+            writer.store([exchange("http://a.test/after")])
+    (tmp_path / "warc").mkdir()
+    (after,) = writer.store([exchange("http://a.test/after")])
+    assert read_record(tmp_path / "warc", after).url == "http://a.test/after"
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_directory_that_cannot_be_written_is_refused(tmp_path):
     tmp_path.chmod(0o500)

@@ -64,6 +64,25 @@ def test_the_home_is_chosen_by_flag_then_environment_then_default(tmp_path: Path
     assert weft("scan", "query", cwd=tmp_path, WEFT_HOME="by-environment").returncode == 0
 
 
+def test_a_home_is_the_same_whatever_the_locale(tmp_path: Path) -> None:
+    without_unicode = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert weft("init", "--home", "here", cwd=tmp_path).returncode == 0
+    done = weft("init", "--home", "there", cwd=tmp_path, **without_unicode)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "here" / "weft.toml").read_bytes() == (tmp_path / "there" / "weft.toml").read_bytes()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a name of a file is any bytes on Linux alone")
+@pytest.mark.parametrize("arguments", [["init"], ["add", "https://a.com/"], ["status"], ["import", "-"]])
+def test_a_home_whose_name_is_no_text_is_refused_and_not_made(tmp_path: Path, arguments: list[str]) -> None:
+    done = weft("--home", "a\udcff", *arguments, cwd=tmp_path, stdin="")
+    assert done.returncode == 2
+    assert one_sentence(done).endswith(
+        "a\\udcff: this name is not UTF-8 text here; choose another directory, or a UTF-8 locale\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_init_leaves_a_directory_of_other_things_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     run = weft("init", "--home", ".", cwd=tmp_path)
@@ -207,6 +226,24 @@ def test_a_closed_pipe_is_no_error(home: Path) -> None:
     command = f"{sys.executable} -m weft scan query --limit 0 | true; exit ${{PIPESTATUS[0]}}"
     run = subprocess.run(["bash", "-c", command], cwd=home.parent, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["crawl", "--again", "nan"], "nan"),
+        (["crawl", "--again", "inf"], "inf"),
+        (["run", "index", "--again", "1e300"], "1e+300"),
+        (["crawl", "--seconds", "nan"], "nan"),
+        (["import", "x", "--rate", "nan"], "nan"),
+        (["stop", "--wait", "nan"], "nan"),
+    ],
+)
+def test_a_number_that_measures_nothing_is_refused(tmp_path: Path, arguments: list[str], found: str) -> None:
+    run = weft(*arguments, cwd=tmp_path)
+    assert run.returncode == 2
+    assert f"Invalid value for '{arguments[-2]}': {found} is not in the range" in one_sentence(run)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], ["scan"], ["scan", "nonsense"], ["url"], ["init", "--nonsense"]])

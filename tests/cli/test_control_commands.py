@@ -81,6 +81,15 @@ def test_a_file_with_rubbish_adds_the_rest_and_counts_the_rubbish(run: Command, 
     assert "11 more refused" in done.stderr
 
 
+@pytest.mark.parametrize("first", ["https://a.com/", "# a comment"])
+def test_a_file_from_another_system_is_read_like_one_of_this(run: Command, tmp_path: Path, first: str) -> None:
+    text = f"\ufeff{first}\r\n\r\nhttps://b.com/\r\nhttps://a.com/"
+    (tmp_path / "urls").write_bytes(text.encode())
+    assert run("add", "--file", "urls").stdout.startswith(("2 URLs added, 1 already known", "2 URLs added, 0 already"))
+    assert run("add", "-", stdin=text).stdout.startswith("0 URLs added")
+    assert [line.split()[0] for line in run("sites").stdout.splitlines()[2:]] == ["a.com", "b.com"]
+
+
 def test_urls_come_from_standard_input(run: Command) -> None:
     assert run("add", "-", stdin="https://a.com/\nhttps://b.com/\n").stdout.startswith("2 URLs added")
 

@@ -138,6 +138,11 @@ def test_without_names_nothing_is_stripped() -> None:
         ("HTTP://example.com", "http://example.com/"),
         ("http:example.com", "http://example.com/"),
         ("bücher.de", "https://xn--bcher-kva.de/"),
+        ("\ufeffhttp://example.com/", "http://example.com/"),
+        ("\u200bhttp://example.com/\u200b", "http://example.com/"),
+        ("\u200eexample.com\u2069", "https://example.com/"),
+        ("\xa0http://example.com/a\xa0\u2028 ", "http://example.com/a"),
+        ("http://example.com/\u200bx", "http://example.com/%E2%80%8Bx"),
     ],
 )
 def test_what_a_person_types_means_https(typed: str, url: str) -> None:

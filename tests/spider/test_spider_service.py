@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 
 import pytest
 
-from support.running_spider import Links, fast_settings, running_spider
+from support.running_spider import SOON, Links, fast_settings, running_spider
 from support.webservers import ok, web_server
 from weft.errors import MgmtUnavailable
 from weft.mgmt.memory import MemoryMgmt
@@ -369,6 +370,27 @@ def test_a_pause_stops_fetching_until_it_is_over_and_states_are_told(tmp_path):
             assert state() is NodeState.ONLINE
             await running.spider.drain()
             assert state() is NodeState.DRAINING
+
+    asyncio.run(scenario())
+
+
+def test_an_archive_that_was_removed_is_told_until_it_is_back(tmp_path):
+    async def scenario():
+        async with web_server() as web, running_spider(tmp_path) as running:
+            await running.fetch(web.url("/before"))
+            directory = running.spider.resources.archive.path
+            shutil.rmtree(directory)
+            async with asyncio.timeout(SOON):
+                while not running.spider.figures()["closed"]:
+                    await asyncio.sleep(0.01)
+            assert running.spider.figures()["free"] == 0
+            assert str(directory) in running.spider.figures()["closed"][0]
+            directory.mkdir()
+            async with asyncio.timeout(SOON):
+                while running.spider.figures()["closed"]:
+                    await asyncio.sleep(0.01)
+            result = await running.fetch(web.url("/after"))
+            assert running.record(result).url == web.url("/after")
 
     asyncio.run(scenario())
 

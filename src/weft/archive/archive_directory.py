@@ -49,7 +49,11 @@ def sync_directory(directory: Path) -> None:
 
 
 def free_bytes(directory: Path) -> int:
-    return shutil.disk_usage(directory).free
+    """Raises ArchiveUnwritable for a directory that is gone, or on a disk that is."""
+    try:
+        return shutil.disk_usage(directory).free
+    except OSError as error:
+        raise ArchiveUnwritable(directory, f"cannot be looked at: {error.strerror}") from error
 
 
 def unwritable(path: Path, error: OSError) -> ArchiveUnwritable:

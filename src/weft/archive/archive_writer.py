@@ -51,7 +51,11 @@ class ArchiveWriter:
 
     def render(self, exchange: Exchange) -> RenderedRecords:
         """The records of an exchange, ready to be stored."""
-        return render(exchange, self._earlier.get(exchange.url))
+        earlier = self._earlier.get(exchange.url)
+        if earlier is not None and not (self.path / earlier.position.file).exists():
+            del self._earlier[exchange.url]  # somebody removed it
+            earlier = None
+        return render(exchange, earlier)
 
     def store(self, given: Sequence[RenderedRecords | Exchange]) -> list[RecordPosition]:
         """Append and sync; the records are safe when this returns, in the order given.

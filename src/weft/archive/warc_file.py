@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterable
@@ -53,6 +54,9 @@ class WarcFile:
         """Everything appended so far survives a power cut once this returns."""
         self._flush()
         _sync(self._handle)
+        if not os.fstat(self._handle).st_nlink:
+            # Whatever goes into it now, nobody can ever read.
+            raise OSError(errno.ENOENT, "its file was removed while it was written")
         self._durable = self.size
         # After the records: a line in this file means that its record is safe.
         self._index.writelines(self._lines)

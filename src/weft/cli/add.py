@@ -106,7 +106,7 @@ def add_given(
 
 def _ask_about_local(web_host: str, where: str) -> bool:
     """One clear question, if there is somebody to answer it."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     say(f"{web_host} is on this machine or in a private network: {where}.", err=True)
     return click.confirm("Crawl it?", err=True)
@@ -116,6 +116,8 @@ def _given(urls: tuple[str, ...], file: Path | None) -> Iterator[tuple[str, str]
     """(position in the input, text) of every URL given. Raises before anything is added if a file cannot be read."""
     if not urls and file is None:
         raise UsageError("nothing to add; expected a URL, --file FILE or - for standard input")
+    if sys.stdin is None and "-" in (*urls, str(file)):
+        raise UsageError("- cannot be read: standard input is closed")
     if file is not None:
         _refuse_unreadable(file)
     return _items(urls, file)
@@ -139,7 +141,8 @@ def _refuse_unreadable(file: Path) -> None:
 
 def _lines(file: Path) -> Iterable[tuple[str, str]]:
     try:
-        with click.open_file(str(file), encoding="utf-8", errors="replace") as lines:
+        # Some editors begin a file with a byte order mark.
+        with click.open_file(str(file), encoding="utf-8-sig", errors="replace") as lines:
             for number, line in enumerate(lines, 1):
                 text = line.strip()
                 if text and not text.startswith("#"):

@@ -13,7 +13,7 @@ import click
 from weft.cli.add import add_given, local_option, scope_option
 from weft.cli.control import control_plane
 from weft.cli.crawl_facts import Goal
-from weft.cli.invocation import Invocation, command, rules_of
+from weft.cli.invocation import AGO, Invocation, NumberRange, command, rules_of
 from weft.cli.output import say, say_lines
 from weft.cli.site_flags import flag_of, secret_headers, settings_of, site_flags
 from weft.errors import UsageError
@@ -59,7 +59,7 @@ web_option = click.option(
 @command("crawl")
 @click.argument("urls", nargs=-1, metavar="[URL]...")
 @click.option("--pages", type=click.IntRange(min=1), metavar="N", help="Stop after about N pages.")
-@click.option("--seconds", type=click.FloatRange(min=0.1), metavar="S", help="Stop after S seconds.")
+@click.option("--seconds", type=NumberRange(min=0.1), metavar="S", help="Stop after S seconds.")
 @scope_option
 @site_flags
 @click.option(
@@ -72,7 +72,7 @@ web_option = click.option(
 @local_option
 @click.option(
     "--again",
-    type=click.FloatRange(min=0),
+    type=AGO,
     metavar="S",
     help="Recrawl pages that were fetched more than S seconds ago.",
 )

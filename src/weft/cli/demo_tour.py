@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.invocation import command
+from weft.cli.invocation import NumberRange, command
 from weft.cli.output import say
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ _HURRY = {
 @command("tour")
 @click.option("--hosts", type=click.IntRange(2, 1000), default=50, help="Number of hosts.")
 @click.option("--pages", type=click.IntRange(2, 1000), default=20, help="Average number of pages per host.")
-@click.option("--seconds", type=click.FloatRange(min=1), default=90.0, help="Limit for each crawl.")
+@click.option("--seconds", type=NumberRange(min=1), default=90.0, help="Limit for each crawl.")
 @click.option(
     "--stay",
-    type=click.FloatRange(min=0),
+    type=NumberRange(min=0),
     metavar="S",
     show_default="until Ctrl-C in a terminal, else 0",
     help="Keep the web app and the crawl running for S seconds after the tour.",
@@ -62,7 +62,7 @@ def run(hosts: int, pages: int, seconds: float, stay: float | None, directory: P
     log = directory / "web.log"
     log.unlink(missing_ok=True)
     with serving(plan, log) as served:
-        (home / "weft.toml").write_text(served.settings_text())
+        (home / "weft.toml").write_text(served.settings_text(), encoding="utf-8")
         with web_app_of(home) as address:
             if address:
                 _tell(f"The web app is at {address} Open it: it shows everything below, while it happens.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.invocation import Invocation, NumberRange, as_json, command, rules_of
 from weft.cli.output import say, say_json, say_lines
 from weft.cli.tables import aligned, amount
 from weft.errors import UsageError
@@ -63,7 +63,7 @@ def _plan(profile: str, shares: tuple[str, ...], **numbers: Any) -> WebPlan:
 @plan_options
 @click.option("--log", type=A_FILE, help="Log every request to this new file, for `weft demo judge`.")
 @click.option("--write-settings", type=A_FILE, metavar="FILE", help="Write the settings that a crawl needs to FILE.")
-@click.option("--seconds", type=click.FloatRange(min=0), help="Stop after this many seconds.")
+@click.option("--seconds", type=NumberRange(min=0), help="Stop after this many seconds.")
 def serve(log: Path | None, write_settings: Path | None, seconds: float | None, **plan: Any) -> None:
     """Serve a synthetic web on loopback until Ctrl-C. The same --seed always gives the same hosts, pages and links.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from weft.cli.control import recorded_identity
-from weft.cli.invocation import Invocation, as_json, command, rules_of
+from weft.cli.invocation import Invocation, NumberRange, as_json, command, rules_of
 from weft.cli.output import say, say_json
 from weft.cli.progress import Progress
 from weft.cli.search_upkeep import complete_search
@@ -43,9 +43,7 @@ class ImportOptions(NamedTuple):
 @command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N pages.")
-@click.option(
-    "--rate", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Load at most N pages per second."
-)
+@click.option("--rate", type=NumberRange(min=0, min_open=True), metavar="N", help="Load at most N pages per second.")
 @click.option(
     "--workers",
     type=click.IntRange(min=1, max=256),

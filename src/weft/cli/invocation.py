@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from functools import partial
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -202,5 +203,18 @@ def rules_of(settings: Settings) -> UrlRules:
 
     return UrlRules(settings.url.strip, settings.url.max_length)
 
+
+class NumberRange(click.FloatRange):
+    """A range of numbers, in which NaN is not, though it is neither below nor above."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{number} is not in the range {self._describe_range()}.", param, ctx)
+        return number
+
+
+AGO = NumberRange(min=0, max=100 * 366 * 86_400)
+"""Seconds that may have passed since a fetch."""
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
+import resource
 import select
 import sys
 import traceback
@@ -99,6 +101,10 @@ def weft() -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit: 0 done, 1 the answer is no, 2 bad usage or bad input."""
     try:
+        _open_closed_streams()
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # Not every terminal has every character that the web has.
+            sys.stdout.reconfigure(errors="backslashreplace")
         failpoints.arm(os.environ.get("WEFT_FAIL", ""))
         status = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
@@ -122,6 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if isinstance(error, OSError) and _was_printing(error):
             _discard(sys.stdout)
             sys.exit(_say(f"the output cannot be written: {error.strerror}", 2))
+        if isinstance(error, OSError) and (reason := _reason_outside(error)):
+            sys.exit(_say(reason, 2))
         if os.environ.get("WEFT_DEBUG"):
             raise
         status = _say(
@@ -145,6 +153,39 @@ def _run(arguments: Sequence[str]) -> int:
 def _say(sentence: str, status: int) -> int:
     say(f"weft: {sentence}", err=True)
     return status
+
+
+def _open_closed_streams() -> None:
+    """Let what is printed to a closed stream go nowhere.
+
+    The next file that is opened, such as one of the store, would else get the number of the stream, and whatever a
+    library prints would be written into it.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free number is this one
+            if name != "stdin":  # whoever reads it must be able to say that it was closed
+                setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace"))
+
+
+def _reason_outside(error: OSError) -> str:
+    """What any call may meet and only the user can mend; empty: it is something else."""
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return f"too many open files: this process may have {limit} open at a time; raise that with `ulimit -n`"
+    if error.errno == errno.ENOENT and error.filename is None and _is_nowhere():
+        return "the current directory does not exist any more; change to another one"
+    return ""
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - asks for nothing else
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _is_terminal_gone(error: Exception) -> bool:

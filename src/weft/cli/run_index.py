@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from weft.cli.invocation import Invocation, command, rules_of
+from weft.cli.invocation import AGO, Invocation, command, rules_of
 from weft.cli.metrics_flag import metrics_access, metrics_option, serving_metrics
 from weft.cli.output import say
 
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 )
 @click.option(
     "--again",
-    type=click.FloatRange(min=0),
+    type=AGO,
     metavar="S",
     help="Refetch pages that were fetched more than S seconds ago.",
 )

@@ -7,7 +7,7 @@ import msgspec
 
 from weft.actions.stop import STOP_SECONDS, StopAnswer, stop_weft
 from weft.cli.control import control_plane
-from weft.cli.invocation import Invocation, as_json, command
+from weft.cli.invocation import Invocation, NumberRange, as_json, command
 from weft.cli.output import say, say_json, say_lines
 from weft.errors import MgmtError, UsageError
 from weft.mgmt.open import is_embedded
@@ -17,9 +17,7 @@ from weft.process_lock import in_words
 @command("stop")
 @click.option("--all", "is_all", is_flag=True, help="Stop every process of this control plane, on all machines.")
 @click.option("--force", "at_once", is_flag=True, help="Drop running work and stop at once.")
-@click.option(
-    "--wait", "patience", type=click.FloatRange(min=0), default=STOP_SECONDS, metavar="S", help="Seconds to wait."
-)
+@click.option("--wait", "patience", type=NumberRange(min=0), default=STOP_SECONDS, metavar="S", help="Seconds to wait.")
 @as_json
 @click.pass_context
 def run(context: click.Context, is_all: bool, at_once: bool, patience: float, as_json: bool) -> None:

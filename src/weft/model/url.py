@@ -36,6 +36,10 @@ _USERINFO: Final = re.compile(r"([\0- ]*(?:https?:[/\\]*|(?:[a-z][a-z0-9+.-]*:)?
 _SKIPPED_BY_PARSERS: Final = str.maketrans("", "", "\t\n\r")
 _EXPECTED: Final = ("a URL or a path", "a whole URL such as https://example.com/")
 _CONTROLS_AND_SPACE: Final = "".join(map(chr, range(0x21)))
+_INVISIBLE: Final = "\xa0\xad\u2028\u2029\u2060\ufeff" + "".join(
+    map(chr, [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+)
+"""What comes along, at the ends, when a URL is copied from a document or a chat."""
 
 
 class UrlFault(StrEnum):
@@ -306,7 +310,7 @@ def _scheme_refused(text: str, scheme: str) -> UrlRefused:
 
 
 def _typed(text: str) -> str:
-    return text.translate(_SKIPPED_BY_PARSERS).strip(_CONTROLS_AND_SPACE)
+    return text.translate(_SKIPPED_BY_PARSERS).strip(_CONTROLS_AND_SPACE + _INVISIBLE)
 
 
 def _with_scheme(text: str) -> str:

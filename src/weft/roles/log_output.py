@@ -32,5 +32,5 @@ def _handler() -> logging.Handler:
     """Standard error, or the file that WEFT_LOG names, which never grows beyond its bounds."""
     file = os.environ.get("WEFT_LOG")
     if file:
-        return RotatingFileHandler(file, maxBytes=_LOG_BYTES, backupCount=_LOG_FILES)
+        return RotatingFileHandler(file, maxBytes=_LOG_BYTES, backupCount=_LOG_FILES, encoding="utf-8")
     return logging.StreamHandler(sys.stderr)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from weft.archive.archive_directory import free_bytes
+from weft.archive.archive_errors import ArchiveUnwritable
 from weft.roles.open_files import socket_problem
 
 log = logging.getLogger(__name__)
@@ -55,8 +56,8 @@ async def watch_machine(
         gate.set("sockets", socket_problem())
         try:
             free = free_bytes(archive)
-        except OSError as error:
-            gate.set("disk", f"{archive} cannot be looked at: {error.strerror}")
+        except ArchiveUnwritable as error:
+            gate.set("disk", str(error))
         else:
             gate.set("disk", f"{archive} has {free} bytes left, fewer than spider.min_free" if free < least else "")
         look()

@@ -114,13 +114,19 @@ class Spider:
             "fetching": len(self._fetcher),
             "recording": len(self._recorder),
             "waiting": self.desk.orders.waiting,
-            "free": free_bytes(archive.path),
+            "free": self._free(),
             "min_free": self._options.min_free,
             "closed": list(self._gate.reasons.values()),
             "gates": {name: int(name in self._gate.reasons) for name in GATES},
             "archived": archive.stored_bytes,
             **self._tally.facts(),
         }
+
+    def _free(self) -> int:
+        try:
+            return free_bytes(self.resources.archive.path)
+        except ArchiveUnwritable:
+            return 0  # the gate says why
 
     async def _keep_lease(self) -> None:
         """Pause and resume as asked. A lost lease costs nothing: a spider holds no work by it."""

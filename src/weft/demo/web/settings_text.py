@@ -29,10 +29,10 @@ def write_settings(text: str, file: Path) -> None:
     """Write the text to `file`, but over nothing that somebody else wrote."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        if file.exists() and not file.read_text().startswith(MARK):
+        if file.exists() and not file.read_text(encoding="utf-8").startswith(MARK):
             raise UsageError(f"{file} holds other settings; expected a new file, or one that was written here before")
         aside = file.with_name(f"{file.name}.{os.getpid()}.new")
-        aside.write_text(text)
+        aside.write_text(text, encoding="utf-8")
         aside.replace(file)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be written: {error}") from error
