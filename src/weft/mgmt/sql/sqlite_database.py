@@ -16,7 +16,16 @@ from typing import Final, TypeVar
 
 from weft import failpoints
 from weft.clock import Clock
-from weft.errors import FULL_DISK, MgmtDamaged, MgmtError, MgmtForeign, MgmtOutdated, MgmtUnavailable, why_unwritable
+from weft.errors import (
+    FULL_DISK,
+    MgmtDamaged,
+    MgmtError,
+    MgmtForeign,
+    MgmtOutdated,
+    MgmtUnavailable,
+    is_disk_full,
+    why_unwritable,
+)
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.dialect import SQLITE, as_json
 from weft.mgmt.sql.migrations import (
@@ -254,7 +263,8 @@ class SqliteDatabase:
         try:
             yield
         except OSError as error:
-            raise MgmtUnavailable(f"control plane {self._path}: cannot be written: {why_unwritable(error)}") from error
+            problem = FULL_DISK if is_disk_full(error) else f"cannot be made: {why_unwritable(error)}"
+            raise MgmtUnavailable(f"control plane {self._path}: {problem}") from error
         except sqlite3.IntegrityError as error:
             raise MgmtError(f"control plane {self._path}: {error}; nothing was changed") from error
         except sqlite3.OperationalError as error:
