@@ -5,7 +5,20 @@ The command line prints the sentence, without a traceback, and exits with `exit_
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+from typing import Final
+
+FULL_DISK: Final = "the disk is full; make room and try again"
+
+
+def is_disk_full(error: OSError) -> bool:
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def why_unwritable(error: OSError) -> str:
+    """Why a file cannot be written; of a full disk also what to do."""
+    return FULL_DISK if is_disk_full(error) else error.strerror or str(error)
 
 
 class WeftError(Exception):

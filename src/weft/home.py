@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.errors import HomeError
+from weft.errors import HomeError, why_unwritable
 
 SETTINGS_FILE = "weft.toml"
 DEFAULT_HOME = "weft-data"
@@ -87,7 +87,7 @@ class Home:
             aside.write_text(settings_text, encoding="utf-8")
             aside.replace(self.settings_file)
         except OSError as error:
-            raise HomeError(f"{self.path}: the home cannot be created: {error.strerror}") from error
+            raise HomeError(f"{self.path}: the home cannot be created: {why_unwritable(error)}") from error
         return True
 
     @property

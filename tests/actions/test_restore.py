@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.built_world import World
-from weft.actions.restore import restore, take_back
+from weft.actions.restore import LackingLinks, restore, take_back
 from weft.config import Settings
 from weft.dispatcher.link_records import LinkPhase
 from weft.errors import MgmtMissing, UsageError
@@ -16,7 +17,7 @@ from weft.home import Home
 from weft.index import chunk_markers
 from weft.mgmt.sqlite import SqliteMgmt
 from weft.mgmt.sqlite_copies import database_of, make_copy
-from weft.mgmt.values import ChunkId, NewLink, NodeState, NodeType
+from weft.mgmt.values import ChunkId, NewLink, NodeState, NodeType, Result, WarcPosition
 from weft.model.site import Site
 
 PAGE = '<a href="/one">1</a><a href="/two">2</a>'
@@ -76,6 +77,30 @@ def test_the_copy_that_is_put_back_has_the_sites(world: World, tmp_path: Path) -
     mgmt = SqliteMgmt(database_of(home))
     assert [site.name for site in mgmt.sites()] == ["a.com"]
     mgmt.close()
+
+
+def test_a_copy_that_is_newer_than_the_index_offers_what_that_lacks(world: World, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with closing(SqliteMgmt(database_of(home))) as mgmt:
+        crawler, builder = mgmt.register(NodeType.CRAWLER, "here:1"), mgmt.register(NodeType.INDEX_BUILDER, "here:2")
+        for name, file in (("later", "gone.warc.gz"), ("failed", "")):
+            mgmt.add([NewLink(f"com.a/{name}", f"https://a.com/{name}", "a.com")])
+            chunk = mgmt.claim(crawler, 1)
+            assert chunk is not None
+            position = WarcPosition("here:3", file, 0, 10) if file else None
+            error, status = ("", 200) if file else ("timeout", 0)
+            for link in chunk.links:
+                facts: dict[str, Any] = {"error": error, "status": status, "position": position, "ended": 5}
+                mgmt.report([Result(doc_id=link.doc_id, claim=link.claim, **facts)])
+            (taken,) = mgmt.take_crawled(builder)
+            mgmt.built(builder, taken.id, taken.attempt, 100)
+        make_copy(home)
+        for lease in (crawler, builder):
+            mgmt.tell(lease, NodeState.OFFLINE)
+    done = restore(Settings(), home, world.store, without_copy=False)
+    assert done.lacking == LackingLinks(archived=1, refetched=1)
+    with closing(SqliteMgmt(database_of(home))) as mgmt:
+        assert len(mgmt.take_crawled(mgmt.register(NodeType.INDEX_BUILDER, "here:2"))) == 2
 
 
 def test_nobody_waits_for_processes_of_the_run_in_which_the_copy_was_made(world: World, tmp_path: Path) -> None:

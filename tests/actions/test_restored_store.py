@@ -7,9 +7,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import pytest
 
-from support.built_world import HTML, RULES, LocalReading
+from support.built_world import HTML, RULES, LocalReading, World
 from weft.actions.restore import LackingLinks, after_backup, build_again
 from weft.archive.archive_writer import ArchiveWriter
 from weft.archive.warc_records import Exchange
@@ -17,12 +18,13 @@ from weft.clock import ManualClock
 from weft.config import Settings
 from weft.config.sections import DispatcherSettings, IndexSettings
 from weft.dispatcher.dispatcher import Dispatcher
-from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch
+from weft.dispatcher.fetch_results import Fetched, FetchKind, after_fetch, is_loaded
 from weft.dispatcher.link_records import LinkPhase, LinkRecord
 from weft.dispatcher.scope import Scope
 from weft.home import Home
 from weft.index.archive_reader import ArchiveReader
 from weft.index.builder import Builder
+from weft.index.chunk_markers import forget_all
 from weft.index.fetch_reader_pool import ReaderSettings
 from weft.index.handlers import PageHandlers
 from weft.index.verify_archive import verify_archive
@@ -277,8 +279,23 @@ def test_an_index_that_is_built_again_has_no_page_for_a_capture_that_it_lacks(mo
         Fetched(kind=FetchKind.FAILED, at=5, status=200, error="unwanted_type", content_type="image/png"),
     ],
 )
-def test_a_fetch_that_is_loaded_again_changes_no_schedule(fetched: Fetched) -> None:
+def test_the_last_fetch_is_known_when_it_comes_again(fetched: Fetched) -> None:
     given = LinkRecord(url="http://a.com/", phase=LinkPhase.GIVEN, fetched=3, interval=86_400_000, fingerprint=1)
     once = after_fetch(given, fetched, SETTINGS)
-    assert once != given
-    assert after_fetch(once, fetched, SETTINGS) == once
+    assert is_loaded(once, fetched)
+    assert not is_loaded(given, fetched)
+    assert not is_loaded(once, msgspec.structs.replace(fetched, at=6))
+
+
+def test_a_chunk_that_is_loaded_again_changes_no_schedule(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    urls = [f"https://a.com/{name}" for name in ("page", "failed", "moved", "gone")]
+    world.crawl(urls[0], "<p>words")
+    world.crawl(urls[1], error="timeout")
+    world.crawl(urls[2], status=301, location="https://a.com/moved?")
+    world.crawl(urls[3], status=404)
+    before = [world.record(url) for url in urls]
+    forget_all(world.store)
+    assert world.mgmt.offer_built() == 4
+    assert world.build().results == 4
+    assert [world.record(url) for url in urls] == before

@@ -175,7 +175,7 @@ def test_a_full_disk_is_told_and_nothing_is_half_stored(tmp_path, monkeypatch, w
     else:
         writer.close()
         monkeypatch.setattr(WarcFile, "__init__", full)
-    with pytest.raises(ArchiveUnwritable, match="No space left on device"):
+    with pytest.raises(ArchiveUnwritable, match="the disk is full; make room"):
         writer.store([one])
     monkeypatch.undo()
     (after,) = writer.store([one])

@@ -49,7 +49,7 @@ def test_output_that_cannot_be_written_is_no_bug_in_weft(place: Path, arguments:
             [sys.executable, "-m", "weft", *arguments], cwd=place, stdout=full, stderr=subprocess.PIPE, check=False
         )
     assert done.returncode == 2
-    assert done.stderr == b"weft: the output cannot be written: No space left on device\n"
+    assert done.stderr == b"weft: the output cannot be written: the disk is full; make room and try again\n"
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(place: Path) -> None:

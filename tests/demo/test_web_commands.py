@@ -141,7 +141,7 @@ def test_a_truth_that_its_limit_cuts_off_is_told_by_the_exit_code(tmp_path: Path
         (["serve", "--profile", "nonsense"], "there is no profile 'nonsense'"),
         (["serve", "--hosts", "0"], "cannot have hosts 0"),
         (["serve", "--share", "nonsense=1"], "a profile has no share 'nonsense'"),
-        (["serve", "--log", "/dev/full", "--seconds", "5"], "No space left on device"),
+        (["serve", "--log", "/dev/full", "--seconds", "5"], "the disk is full"),
         (["serve", "--log", "/nonsense/web.log"], "it cannot be written"),
         (["serve", "--write-settings", "/dev/null/weft.toml"], "cannot be written"),
         (["judge", "none.log"], "it cannot be read: No such file"),

@@ -118,5 +118,5 @@ def test_lines_wait_for_a_block_and_somebody_is_told(tmp_path: Path) -> None:
 def test_a_full_disk_is_one_sentence() -> None:
     writer = LogWriter(Path("/dev/full"))
     writer.add(Change(do="change"))
-    with pytest.raises(LogError, match="log /dev/full: it cannot be written: No space left on device"):
+    with pytest.raises(LogError, match="log /dev/full: it cannot be written: the disk is full"):
         writer.flush()

@@ -214,7 +214,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(large: Path, make_disk: Callable
     compression = ["--compression", "none"] if form == "parquet" else []
     run = weft("export", "links", "--output", str(small_disk / f"links.{form}"), *compression, cwd=large)
     assert run.returncode == 2
-    assert f"links.{form}: the disk is full; the export was cancelled" in one_sentence(run)
+    assert f"links.{form}: the disk is full; make room and try again; the export was cancelled" in one_sentence(run)
     assert list(small_disk.iterdir()) == []
 
 
@@ -223,7 +223,7 @@ def test_a_full_standard_output_is_said(large: Path, form: str) -> None:
     command = f"{sys.executable} -m weft export links --output - --format {form} > /dev/full"
     run = subprocess.run(["bash", "-c", command], cwd=large, capture_output=True, text=True, timeout=60, check=False)
     assert run.returncode == 2
-    assert run.stderr == "weft: standard output: the disk is full; the export was cancelled\n"
+    assert run.stderr == "weft: standard output: the disk is full; make room and try again; the export was cancelled\n"
 
 
 def started(cwd: Path, *arguments: str, fail: str = "") -> subprocess.Popen[bytes]:

@@ -151,7 +151,7 @@ def test_a_full_disk_is_told_and_loses_nothing(mgmt: SqliteMgmt) -> None:
     connection = database._connection
     ((pages,),) = connection.execute("PRAGMA page_count").fetchall()
     connection.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(MgmtUnavailable, match="database or disk is full; nothing was changed"):
+    with pytest.raises(MgmtUnavailable, match="the disk is full; make room and try again; nothing was changed"):
         mgmt.add(some_links(5000))
     assert mgmt.counts().links["pending"] == 10
     connection.execute("PRAGMA max_page_count = 1000000")

@@ -213,7 +213,7 @@ def test_on_a_disk_that_is_really_full_answers_go_on_until_there_is_room(
                 time.sleep(0.2)
                 if problem := world.figures("one")["problem"]:
                     break
-            assert problem.endswith("the disk is full"), world.log()
+            assert problem.endswith("the disk is full; make room and try again"), world.log()
             before = found.searches
             world.wait_for(lambda: found.searches > before + 20, "searches")
             subprocess.run(["mount", "-o", "remount,size=256m", disk], check=True)

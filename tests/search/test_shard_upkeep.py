@@ -79,7 +79,7 @@ def test_with_a_full_disk_answers_go_on_and_it_is_tried_again(world: World, capl
     failpoints.arm("search.commit.before:1:enospc")
     world.grow(5)
     world.turn()
-    assert "No space left" in world.upkeep.figures.problem
+    assert "the disk is full; make room" in world.upkeep.figures.problem
     told = world.upkeep.figures
     assert (told.shards, told.content, told.lag, world.upkeep.owned) == ([0, 1], 5, 1, frozenset())
     assert world.found() == 5

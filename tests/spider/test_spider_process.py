@@ -184,7 +184,7 @@ def test_a_full_disk_stops_the_work_loses_nothing_and_goes_on_by_itself(tmp_path
                 await url_server.until_done(*[f"t{doc_id}" for doc_id, _ in wave])
             code, said = await spider.stop()
             assert code == 0
-            assert "No space left on device; no more is fetched until it can" in said
+            assert "the disk is full; make room and try again; no more is fetched until it can" in said
             assert "archive can be written again" in said
             assert set(links.results()) == set(ids)
         links.mgmt.close()

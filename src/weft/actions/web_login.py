@@ -20,7 +20,7 @@ import msgspec
 from weft.clock import Clock, SystemClock
 from weft.config import host_and_port
 from weft.config.sections import WebSettings
-from weft.errors import HomeError, UsageError
+from weft.errors import HomeError, UsageError, why_unwritable
 from weft.home import Home, write_private
 
 LOGIN_FILE: Final = "web-login.json"
@@ -49,7 +49,7 @@ def new_login_code(home: Home, clock: Clock | None = None) -> str:
     try:
         write_private(path, msgspec.json.encode(_Login(_digest(code), expires)).decode())
     except OSError as error:
-        raise HomeError(f"{path}: the login code cannot be written: {error.strerror}") from error
+        raise HomeError(f"{path}: the login code cannot be written: {why_unwritable(error)}") from error
     return code
 
 
@@ -111,7 +111,7 @@ def _use_up(descriptor: int, path: Path) -> None:
         os.truncate(descriptor, 0)
         os.fsync(descriptor)
     except OSError as error:
-        raise HomeError(f"{path}: the login code cannot be used up: {error.strerror}") from error
+        raise HomeError(f"{path}: the login code cannot be used up: {why_unwritable(error)}") from error
 
 
 def _digest(code: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from weft.archive.archive_errors import ArchiveUnwritable
+from weft.errors import why_unwritable
 
 WARC_SUFFIX: Final = ".warc.gz"
 OUR_FILES: Final = f"weft-*{WARC_SUFFIX}"
@@ -57,4 +58,4 @@ def free_bytes(directory: Path) -> int:
 
 
 def unwritable(path: Path, error: OSError) -> ArchiveUnwritable:
-    return ArchiveUnwritable(path, f"cannot be written: {error.strerror or error}")
+    return ArchiveUnwritable(path, f"cannot be written: {why_unwritable(error)}")

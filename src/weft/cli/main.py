@@ -19,7 +19,7 @@ import click
 from weft import __version__, failpoints
 from weft.cli.invocation import shared_options
 from weft.cli.output import say, say_lines
-from weft.errors import WeftError
+from weft.errors import FULL_DISK, WeftError, is_disk_full, why_unwritable
 from weft.model.similar import did_you_mean
 
 # name: (module, function in it, one line for `weft --help`). A module is imported only when its command runs.
@@ -127,11 +127,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             sys.exit(129)
         if isinstance(error, OSError) and _was_printing(error):
             _discard(sys.stdout)
-            sys.exit(_say(f"the output cannot be written: {error.strerror}", 2))
+            sys.exit(_say(f"the output cannot be written: {why_unwritable(error)}", 2))
         if isinstance(error, OSError) and (reason := _reason_outside(error)):
             sys.exit(_say(reason, 2))
         if os.environ.get("WEFT_DEBUG"):
             raise
+        if isinstance(error, OSError) and is_disk_full(error):
+            sys.exit(_say(": ".join(filter(None, [str(error.filename or ""), FULL_DISK])), 2))
         status = _say(
             f"unexpected {type(error).__name__}: {error} (a bug in weft; set WEFT_DEBUG=1 for the traceback)", 2
         )

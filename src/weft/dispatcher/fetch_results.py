@@ -101,8 +101,6 @@ def after_fetch(
 def _after_fetch(
     record: LinkRecord, fetched: Fetched, settings: DispatcherSettings, recrawl: float | None
 ) -> LinkRecord:
-    if _is_loaded(record, fetched):
-        return record
     if fetched.at < record.fetched:
         return msgspec.structs.replace(record, phase=LinkPhase.DUE) if record.phase is LinkPhase.GIVEN else record
     if fetched.kind is FetchKind.SELF_REDIRECT:
@@ -114,7 +112,7 @@ def _after_fetch(
     return _succeeded(record, fetched, settings, recrawl)
 
 
-def _is_loaded(record: LinkRecord, fetched: Fetched) -> bool:
+def is_loaded(record: LinkRecord, fetched: Fetched) -> bool:
     """Whether this is the last fetch once more: after a restore some are loaded again."""
     last = record.fetched, record.status, record.error
     return record.phase is not LinkPhase.GIVEN and last == (fetched.at, fetched.status, fetched.error) != (0, 0, "")

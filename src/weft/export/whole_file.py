@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import stat
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from weft import failpoints
-from weft.errors import UsageError, WeftError
+from weft.errors import UsageError, WeftError, is_disk_full, why_unwritable
 
 PART: Final = ".weft-part"
 """Added to the name of a file while it is being written. One left by a kill goes with the next export to that name."""
@@ -24,8 +23,7 @@ class ExportUnwritable(WeftError):  # noqa: N818 - the state of a disk, as with 
     """The disk is full, read-only or failing."""
 
     def __init__(self, name: Path | str, error: OSError) -> None:
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        problem = "the disk is full" if is_full else f"it cannot be written: {error.strerror or error}"
+        problem = why_unwritable(error) if is_disk_full(error) else f"it cannot be written: {why_unwritable(error)}"
         super().__init__(f"{name}: {problem}; the export was cancelled")
 
 

@@ -12,7 +12,14 @@ from weft import failpoints
 from weft.clock import Clock
 from weft.config.sections import DispatcherSettings
 from weft.dispatcher.discovery import DiscoveredLink, Discovery
-from weft.dispatcher.fetch_results import FetchKind, after_fetch, answered, refers_to_nothing, time_of_fetch
+from weft.dispatcher.fetch_results import (
+    FetchKind,
+    after_fetch,
+    answered,
+    is_loaded,
+    refers_to_nothing,
+    time_of_fetch,
+)
 from weft.dispatcher.lastmods import Lastmods
 from weft.dispatcher.link_records import LinkRecord
 from weft.dispatcher.link_round import LinkRound
@@ -313,6 +320,8 @@ class Builder:
         found: list[DiscoveredLink] = []
         for link, read, place in zip(links, reads, places, strict=True):
             record = round_.read([place])[0] or _unknown(link, scope)
+            if is_loaded(record, read.fetched):
+                continue
             if read.fetched.kind is FetchKind.SAME and refers_elsewhere(link, record.original):
                 round_.put(*place, refers_to_nothing(record, read.fetched))
                 continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import tempfile
 from bisect import bisect_right
@@ -14,7 +13,7 @@ from typing import Final, Self
 import msgspec
 from zstandard import ZstdCompressor, ZstdDecompressor
 
-from weft.errors import WeftError
+from weft.errors import WeftError, is_disk_full
 
 MEMORY: Final = 256 << 20
 MOST_RUNS: Final = 64
@@ -31,8 +30,7 @@ class SortUnwritable(WeftError):  # noqa: N818 - the state of a disk, as with th
     """What does not fit in memory cannot be put aside either."""
 
     def __init__(self, directory: Path, error: OSError) -> None:
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        problem = "the disk is full; make room or name another directory" if is_full else error.strerror
+        problem = "the disk is full; make room or name another directory" if is_disk_full(error) else error.strerror
         super().__init__(f"sorting in {directory}: {problem}")
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.config import Settings
-from weft.errors import MgmtMissing, MgmtOutdated
+from weft.errors import MgmtMissing, MgmtOutdated, MgmtUnavailable
 from weft.home import Home
 from weft.mgmt.api import Mgmt
+from weft.mgmt.node_locks import is_any_held
 from weft.mgmt.sql.migrations import BeforeMigration
 from weft.mgmt.sqlite_copies import copies_of, database_of, keep_version
 
@@ -103,6 +104,11 @@ def open_mgmt_to_read(settings: Settings, home: Home) -> Mgmt:
     except MgmtOutdated:
         _require_store(settings, home)
         raise
+    except MgmtUnavailable:
+        # On a full disk SQLite cannot even make what it reads with; while nobody writes, it needs nothing of the sort.
+        if not is_embedded(settings) or is_any_held(database_of(home).with_name("mgmt.db-locks")):
+            raise
+        return _open(settings, home, None, is_read_only=True)
 
 
 def mgmt_identity(settings: Settings, home: Home) -> tuple[int, int] | None:

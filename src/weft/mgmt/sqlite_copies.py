@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from weft.errors import MgmtError, MgmtUnavailable
+from weft.errors import FULL_DISK, MgmtError, MgmtUnavailable, why_unwritable
 from weft.home import Home
 
 FILE: Final = "mgmt.db"
@@ -81,7 +81,7 @@ def make_copy(home: Home, is_stopped: Callable[[], bool] = _never) -> Path | Non
         _sync(newest.parent)
     except (OSError, sqlite3.Error) as error:
         discard(part)
-        raise MgmtUnavailable(f"control plane {database_of(home)}: it cannot be copied: {error}") from error
+        raise MgmtUnavailable(f"control plane {database_of(home)}: it cannot be copied: {_why(error)}") from error
     return newest
 
 
@@ -98,7 +98,7 @@ def keep_version(home: Home, version: int) -> Path:
         _sync(kept.parent)
     except (OSError, sqlite3.Error) as error:
         discard(part)
-        raise MgmtUnavailable(f"control plane {database_of(home)}: it cannot be copied: {error}") from error
+        raise MgmtUnavailable(f"control plane {database_of(home)}: it cannot be copied: {_why(error)}") from error
     return kept
 
 
@@ -159,6 +159,12 @@ def put_back(home: Home, copy: Path) -> None:
     _sync(part)
     part.replace(database)
     _sync(home.path)
+
+
+def _why(error: OSError | sqlite3.Error) -> str:
+    if isinstance(error, OSError):
+        return why_unwritable(error)
+    return FULL_DISK if error.sqlite_errorcode == sqlite3.SQLITE_FULL else str(error)
 
 
 def _opened(database: Path) -> sqlite3.Connection:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from weft.config import Settings
-from weft.errors import HomeError
+from weft.errors import HomeError, why_unwritable
 from weft.home import write_private
 
 TOKEN_FILE: Final = Path("run", "token")
@@ -30,7 +30,9 @@ def run_token(home: Path) -> Iterator[None]:
     try:
         _write(home / TOKEN_FILE)
     except OSError as error:
-        raise HomeError(f"{home / TOKEN_FILE}: the token of this run cannot be written: {error.strerror}") from error
+        raise HomeError(
+            f"{home / TOKEN_FILE}: the token of this run cannot be written: {why_unwritable(error)}"
+        ) from error
     try:
         yield
     finally:

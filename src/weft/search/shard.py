@@ -20,7 +20,7 @@ import tantivy
 from tantivy import Document, Index, IndexWriter, Query, Searcher
 
 from weft import failpoints
-from weft.errors import SearchDamaged, SearchUnwritable
+from weft.errors import FULL_DISK, SearchDamaged, SearchUnwritable, why_unwritable
 from weft.process_lock import LockHeld, ProcessLock
 from weft.search.document import SearchDocument
 from weft.search.schema import ANSWERING, FORMAT, NOTE_FIELD, NOTE_NAME, as_tantivy, make_schema, register_analyzers
@@ -271,10 +271,10 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SearchUnwritable(path, error.strerror or str(error)) from error
+        raise SearchUnwritable(path, why_unwritable(error)) from error
     except ValueError as error:
         # tantivy does not say which error of the operating system it was.
-        raise SearchUnwritable(path, "the disk is full" if _is_full(path) else str(error)) from error
+        raise SearchUnwritable(path, FULL_DISK if _is_full(path) else str(error)) from error
     except BaseException as error:
         if type(error).__name__ == "PanicException":
             raise SearchDamaged(path, str(error)) from error

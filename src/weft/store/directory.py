@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from weft.errors import StoreError, StoreForeign, StoreInUse, StoreMissing, StoreUnwritable
+from weft.errors import StoreError, StoreForeign, StoreInUse, StoreMissing, StoreUnwritable, why_unwritable
 from weft.model.versions import FINGERPRINTS, URI_RULES
 from weft.process_lock import LockHeld, ProcessLock
 
@@ -95,7 +95,7 @@ def appear(path: Path, fill: Callable[[Path], None], copy_of: Path | None = None
         _sync_directory(path.parent)
     except OSError as error:
         shutil.rmtree(aside, ignore_errors=True)
-        raise StoreUnwritable(path, f"cannot be made: {error.strerror or error}") from error
+        raise StoreUnwritable(path, f"cannot be made: {why_unwritable(error)}") from error
     except StoreError:
         shutil.rmtree(aside, ignore_errors=True)
         raise
@@ -114,7 +114,7 @@ def replace(new: Path, path: Path) -> None:
         new.rename(path)
         _sync_directory(path.parent)
     except OSError as error:
-        raise StoreUnwritable(path, f"cannot be replaced: {error.strerror or error}") from error
+        raise StoreUnwritable(path, f"cannot be replaced: {why_unwritable(error)}") from error
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -146,7 +146,7 @@ class WriterLock:
         except LockHeld as held:
             raise StoreInUse(store, f"{held.holder} is using this home; stop it with `weft stop`") from None
         except OSError as error:
-            raise StoreUnwritable(store, f"cannot be opened for writing: {error.strerror}") from error
+            raise StoreUnwritable(store, f"cannot be opened for writing: {why_unwritable(error)}") from error
 
     def release(self) -> None:
         """Let the next writer in; calling it twice is harmless."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from weft.errors import HomeError
+from weft.errors import HomeError, why_unwritable
 from weft.home import Home
 from weft.process_lock import LockHeld, LockHolder, ProcessLock
 
@@ -32,7 +32,7 @@ def claim_home(home: Home, say: Callable[[str], None], patience: float = ENDING_
         except LockHeld as held:
             holder = held.holder
         except OSError as error:
-            raise HomeError(f"{home.path}: the home cannot be written: {error.strerror}") from error
+            raise HomeError(f"{home.path}: the home cannot be written: {why_unwritable(error)}") from error
         if time.monotonic() >= end or (holder.is_alive and not holder.is_stopping):
             raise HomeInUse(_refusal(home.path, holder))
         if not is_told:

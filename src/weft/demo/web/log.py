@@ -12,7 +12,7 @@ import msgspec
 from weft.demo.web.definition.plan import WebPlan
 from weft.demo.web.definition.state import Change
 from weft.demo.web.definition.world import World, make_world
-from weft.errors import WeftError
+from weft.errors import WeftError, why_unwritable
 
 FLUSH_BYTES: Final = 64 << 10
 
@@ -79,7 +79,7 @@ class LogWriter:
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise LogError(path, f"it cannot be written: {error.strerror}") from error
+            raise LogError(path, f"it cannot be written: {why_unwritable(error)}") from error
         if os.fstat(self._file).st_size:
             os.close(self._file)
             raise LogError(path, "there is something in it; expected a new or an empty file")
@@ -104,7 +104,7 @@ class LogWriter:
             while block:
                 block = block[os.write(self._file, block) :]
         except OSError as error:
-            raise LogError(self._path, f"it cannot be written: {error.strerror}") from error
+            raise LogError(self._path, f"it cannot be written: {why_unwritable(error)}") from error
 
     def close(self) -> None:
         self.flush()

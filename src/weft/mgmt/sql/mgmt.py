@@ -148,7 +148,6 @@ class SqlMgmt:
 
     tell = counts_links(nodes.tell)
     ask = writes(nodes.ask)
-    agree = writes(identity.agree)
     own_store = writes(identity.own_store)
     index_store = reads(identity.index_store)
     adopt_index = writes(moving.adopt_index)
@@ -176,6 +175,12 @@ class SqlMgmt:
             except claims.AllHostsBusy:
                 time.sleep(random.uniform(0.001, 0.01))  # noqa: S311 - no secret
         return None
+
+    _agree = writes(identity.agree)
+    _agreed = reads(lambda tx: identity.agree(tx, {}))
+
+    def agree(self, facts: Mapping[str, str], *, replaces: bool = False) -> dict[str, str]:
+        return self._agree(facts, replaces=replaces) if facts else self._agreed()
 
     _register = counts_links(nodes.register)
 

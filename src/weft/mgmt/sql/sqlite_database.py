@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +16,16 @@ from typing import Final, TypeVar
 
 from weft import failpoints
 from weft.clock import Clock
-from weft.errors import MgmtDamaged, MgmtError, MgmtForeign, MgmtOutdated, MgmtUnavailable
+from weft.errors import (
+    FULL_DISK,
+    MgmtDamaged,
+    MgmtError,
+    MgmtForeign,
+    MgmtOutdated,
+    MgmtUnavailable,
+    is_disk_full,
+    why_unwritable,
+)
 from weft.mgmt.sql.database import Row, Transaction
 from weft.mgmt.sql.dialect import SQLITE, as_json
 from weft.mgmt.sql.migrations import (
@@ -36,6 +46,17 @@ BUSY_SECONDS: Final = 60
 _SHORT_WAIT: Final = "PRAGMA busy_timeout = 250"
 _LONG_WAIT: Final = f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}"
 OLDEST: Final = (3, 38, 0)
+_WRITES: Final = frozenset(
+    {
+        sqlite3.SQLITE_IOERR_WRITE,
+        sqlite3.SQLITE_IOERR_FSYNC,
+        sqlite3.SQLITE_IOERR_TRUNCATE,
+        sqlite3.SQLITE_IOERR_SHMOPEN,
+        sqlite3.SQLITE_IOERR_SHMSIZE,
+        sqlite3.SQLITE_IOERR_SHMMAP,
+    }
+)
+_LITTLE_ROOM: Final = 1 << 20
 _GIVEN: Final = re.compile(r"\bgiven\.(\w+)")
 
 # FULL: what a call stored survives a power cut, not only the end of the process; a spider says DONE only after that.
@@ -242,11 +263,13 @@ class SqliteDatabase:
         try:
             yield
         except OSError as error:
-            raise MgmtUnavailable(f"control plane {self._path}: cannot be made: {error.strerror or error}") from error
+            problem = FULL_DISK if is_disk_full(error) else f"cannot be made: {why_unwritable(error)}"
+            raise MgmtUnavailable(f"control plane {self._path}: {problem}") from error
         except sqlite3.IntegrityError as error:
             raise MgmtError(f"control plane {self._path}: {error}; nothing was changed") from error
         except sqlite3.OperationalError as error:
-            raise MgmtUnavailable(f"control plane {self._path}: {error}; nothing was changed") from error
+            problem = FULL_DISK if _is_disk_full(error, self._path) else str(error)
+            raise MgmtUnavailable(f"control plane {self._path}: {problem}; nothing was changed") from error
         except sqlite3.DatabaseError as error:
             if _is_damage(error):
                 raise MgmtDamaged(
@@ -262,8 +285,20 @@ class SqliteDatabase:
 def _read_only_uri(path: Path) -> str:
     """Where nothing can be written, a write-ahead log that a kill left is read in place; without one, the file is all
     there is, and SQLite must not look for more."""
-    has_log = path.with_name(f"{path.name}-wal").exists()
+    log = path.with_name(f"{path.name}-wal")
+    has_log = log.exists() and log.stat().st_size > 0
     return f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
+
+
+def _is_disk_full(error: sqlite3.DatabaseError, path: Path) -> bool:
+    """SQLite does not tell what was wrong with a write next to its file."""
+    code = int(getattr(error, "sqlite_errorcode", 0))
+    if code & 0xFF == sqlite3.SQLITE_FULL:
+        return True
+    try:
+        return code in _WRITES and shutil.disk_usage(path.parent).free < _LITTLE_ROOM
+    except OSError:
+        return False
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
