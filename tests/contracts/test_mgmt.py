@@ -1185,3 +1185,24 @@ def test_domains_of_which_builders_have_too_much_are_told_while_they_say_so(mgmt
     assert mgmt.build_queue().crowding == []
     mgmt.heartbeat(builder, NodeTold(figures={"pages": 9}))
     assert mgmt.build_queue().crowding == [], "a builder of an older weft"
+
+
+def test_what_waits_while_something_heavy_is_loaded_does_not_count_as_waiting(
+    mgmt: Mgmt, engine: Engine, crawler: Lease
+) -> None:
+    clock = engine.clock
+    builder = mgmt.register(NodeType.INDEX_BUILDER, BUILDER)
+    mgmt.tell(builder, NodeState.ONLINE)
+    mgmt.add(links(1))
+    (link,) = claimed(mgmt, crawler, 1).links
+    mgmt.report([archived(link, ended=START)])
+    clock.advance(3)
+    mgmt.heartbeat(builder, NodeTold(figures={"heavy_for": 2000}))
+    clock.advance(30)
+    assert mgmt.build_queue().waited == 0
+    mgmt.heartbeat(builder, NodeTold(figures={"heavy_for": 30_000}))
+    assert mgmt.build_queue().waited == 3000, "before that they did not keep up"
+    clock.advance(40)
+    assert mgmt.build_queue().waited == 73_000 - 60_000, "not for ever: it may have died of it"
+    mgmt.heartbeat(builder, NodeTold(figures={"heavy_for": 0}))
+    assert mgmt.build_queue().waited == 73_000

@@ -120,6 +120,8 @@ class Builder:
         self._ahead = ReadAhead()
         self._share = HeavyShare()
         self._reported: list[ChunkId] = []
+        self.heavy_since: int | None = None
+        """Since when a round of heavy fetches is being loaded."""
         self._seq = 0
 
     @property
@@ -179,10 +181,14 @@ class Builder:
         heavy = self._heavy() if self._share.is_turn(self._clock.now()) else []
         ready, loaded = heavy or self._ready(), list[ReadyFetch]()
         began = self._clock.now()
-        failpoints.point("builder.parsed")
-        built = self._load_divided(ready, scope, loaded) if ready else BuiltRound()
-        failpoints.point("builder.loaded")
-        self._call_handlers(loaded)
+        self.heavy_since = began if heavy else None
+        try:
+            failpoints.point("builder.parsed")
+            built = self._load_divided(ready, scope, loaded) if ready else BuiltRound()
+            failpoints.point("builder.loaded")
+            self._call_handlers(loaded)
+        finally:
+            self.heavy_since = None
         now = self._clock.now()
         if heavy:
             self._share.heavy_loaded(began, now)

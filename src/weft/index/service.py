@@ -20,7 +20,7 @@ from weft.index.builder import Builder
 from weft.index.idleness import Idleness
 from weft.index.outstanding_limit import OutstandingLimit
 from weft.mgmt.api import BuilderCalls
-from weft.mgmt.rules.chunks import CROWDING, SEALED_MOST
+from weft.mgmt.rules.chunks import CROWDING, HEAVY_FOR, SEALED_MOST
 from weft.mgmt.values import BuildChunk, Lease
 from weft.roles.calls import CallThread, ControlPlane, until_available
 from weft.roles.lease import LeaseKeeper
@@ -33,6 +33,8 @@ TAKES: Final = 10
 _IDLE: Final = 0.1
 _LONGEST_IDLE: Final = 1.0
 _STATUS_EVERY: Final = 1.0
+_LOOK_AT_HEAVY_EVERY: Final = 0.2
+"""Seconds: a round that takes no longer need not be told of."""
 FINISH_SECONDS: Final = 20.0
 """How long a stopping process may take to build what was crawled."""
 _LOOK_AT_SITES_EVERY: Final = 2000
@@ -132,7 +134,8 @@ class IndexService:
 
     async def _work_and_report(self) -> None:
         async with asyncio.TaskGroup() as group:
-            background = [group.create_task(self._keep_lease()), group.create_task(self._report_status())]
+            jobs = (self._keep_lease(), self._report_status(), self._tell_of_heavy())
+            background = [group.create_task(job) for job in jobs]
             await self._work()
             for task in background:
                 task.cancel()
@@ -210,7 +213,6 @@ class IndexService:
             was_busy = self._builder.is_busy
             if was_busy:
                 await self._load(scope)
-                self._look_at_crowding()
                 await self._report(lease)
                 await self._give_back(lease)
         except LeaseLost:
@@ -273,12 +275,15 @@ class IndexService:
         self._outstanding = max(0, self._outstanding - built.results)
         self._refused = {str(kind): count for kind, count in self._builder.discovery.refused.items()}
 
-    def _look_at_crowding(self) -> None:
-        """URL servers learn from the figures of which domains they should send nothing now."""
-        crowding = self._builder.crowding
-        if crowding != self._crowding:
-            self._crowding = crowding
-            self._keeper.beat_soon()
+    async def _tell_of_heavy(self) -> None:
+        """URL servers learn from the figures of which domains they should send nothing now, and why others wait."""
+        was_heavy = False
+        while True:
+            crowding, is_heavy = self._builder.crowding, self._builder.heavy_since is not None
+            if (crowding, is_heavy) != (self._crowding, was_heavy):
+                self._crowding, was_heavy = crowding, is_heavy
+                self._keeper.beat_soon()
+            await asyncio.sleep(_LOOK_AT_HEAVY_EVERY)
 
     async def _report(self, lease: Lease) -> None:
         """Tell the control plane which chunks are built; one whose report is refused is offered again."""
@@ -346,7 +351,9 @@ class IndexService:
         if self._cluster is not None:
             facts["waits_for"] = self._cluster.waits_for()
         told = {"idle": idle, "is_idle": idle is not None, "refused": self._refused, "away": away, "store": self._store}
-        return {**facts, **told, CROWDING: self._crowding}
+        since = self._builder.heavy_since
+        heavy_for = 0 if since is None else max(1, self._clock.now() - since)
+        return {**facts, **told, CROWDING: self._crowding, HEAVY_FOR: heavy_for}
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

@@ -13,6 +13,7 @@ from weft.mgmt.rules.chunks import (
     goes_alone,
     has_waited,
     may_be_offered,
+    waited_for_builders,
 )
 from weft.mgmt.rules.transitions import Cause, builder_after
 from weft.mgmt.values import (
@@ -69,8 +70,9 @@ class MemoryChunks(MemoryIndexServers):
         first = min((chunk.id for chunk in chunks if chunk.is_offered), default=None)
         ends = [link.result.ended for link in self._state.links_of(first) if link.result] if first else []
         since = max(ends, default=0)
-        crowding = crowding_of(node.figures for node in online)
-        return BuildQueue(finished, max(0, self._clock.now() - since) if since else 0, crowding)
+        told = [(node.seen, node.figures) for node in online]
+        waited = waited_for_builders(since, self._clock.now(), told) if since else 0
+        return BuildQueue(finished, waited, crowding_of(figures for _, figures in told))
 
     def _give(self, chunk: MemoryChunk, builder: Lease) -> BuildChunk:
         if chunk.built is None:

@@ -8,7 +8,14 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from weft.mgmt.rules.chunks import LONGEST_RECORDS_WAIT, SEALED_MOST, crowding_of, goes_alone, may_be_offered
+from weft.mgmt.rules.chunks import (
+    LONGEST_RECORDS_WAIT,
+    SEALED_MOST,
+    crowding_of,
+    goes_alone,
+    may_be_offered,
+    waited_for_builders,
+)
 from weft.mgmt.rules.transitions import Cause, builder_after
 from weft.mgmt.sql.counters import CounterChanges
 from weft.mgmt.sql.database import Row, Transaction
@@ -84,7 +91,7 @@ UPDATE index_builder SET waits_until = 0
 WHERE ib_task = 'waiting' AND waits_until > 0 AND (waits_for = :node OR :node = '') RETURNING chunk_id
 """
 
-_ONLINE: Final = "SELECT figures FROM host WHERE type = :type AND state = 'online'"
+_ONLINE: Final = "SELECT seen, figures FROM host WHERE type = :type AND state = 'online'"
 _UNBUILT: Final = """
 SELECT chunk.id FROM chunk LEFT JOIN index_builder ON index_builder.chunk_id = chunk.id
 WHERE chunk.id {in chunks} AND (ib_task IS NULL OR ib_task <> 'built')
@@ -189,8 +196,9 @@ def build_queue(tx: Transaction) -> BuildQueue:
     ((waiting, first),) = tx.rows(_WAITING)
     ((unsealed,),) = tx.rows(_UNSEALED)
     since = 0 if first is None else tx.rows(_LAST_END, chunk=first)[0][0]
-    crowding = crowding_of(msgspec.json.decode(figures) for (figures,) in online)
-    return BuildQueue(int(waiting) + int(unsealed), max(0, tx.now - since) if since else 0, crowding)
+    told = [(seen, msgspec.json.decode(figures)) for seen, figures in online]
+    waited = waited_for_builders(since, tx.now, told) if since else 0
+    return BuildQueue(int(waiting) + int(unsealed), waited, crowding_of(figures for _, figures in told))
 
 
 class _Offered(NamedTuple):
