@@ -198,6 +198,18 @@ def test_nobody_makes_us_wait_for_more_than_a_day(engine: Engine, mgmt: Mgmt, cr
     assert claimed(mgmt, crawler).links
 
 
+def test_every_record_that_a_result_names_is_told_in_pages(mgmt: Mgmt, crawler: Lease) -> None:
+    mgmt.add([link("a"), link("b"), link("c"), link("d")])
+    one, two, three, four = claimed(mgmt, crawler).links
+    mgmt.report([archived(one), failed(two), archived(three, file="0002.warc.gz")])
+    told = [(one.doc_id, "0001.warc.gz", one.doc_id * 1000), (three.doc_id, "0002.warc.gz", three.doc_id * 1000)]
+    assert mgmt.archived() == sorted(told)
+    assert mgmt.archived(limit=1) == sorted(told)[:1]
+    assert mgmt.archived(after=sorted(told)[0][0]) == sorted(told)[1:]
+    mgmt.report([archived(four)])
+    assert len(mgmt.archived()) == 3
+
+
 def test_hosts_that_rest_for_long_are_told_with_what_waits_for_them(engine: Engine, mgmt: Mgmt, crawler: Lease) -> None:
     mgmt.add([link("a"), link("b"), link("b", 1), link("c")])
     mgmt.defer({"a": 60_000, "b": 61_000, "c": 5000, "nothing waits": 99_000})

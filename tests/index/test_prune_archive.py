@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from support.built_world import RULES, World
+from support.exchanges import exchange
 from weft import failpoints
 from weft.archive import cdxj
 from weft.archive.archive_errors import ArchiveError, RecordDropped, RecordUnreadable
@@ -22,11 +23,12 @@ from weft.archive.cdxj import RecordPosition
 from weft.archive.compaction import complete_files, listed
 from weft.archive.crash_recovery import recover
 from weft.archive.record_reader import read_record
+from weft.clock import ManualClock
 from weft.config import Settings
 from weft.config.sections import ArchiveSettings
 from weft.index.archive_reader import ArchiveReader
 from weft.index.fetch_reader_pool import ReaderSettings
-from weft.index.prune_archive import Pruned, archive_bytes, needed_by, prune_archive
+from weft.index.prune_archive import Needed, Pruned, archive_bytes, needed_by, prune_archive
 from weft.index.verify_archive import verify_archive
 
 DAY = 86_400
@@ -252,6 +254,32 @@ def test_a_revisit_never_repeats_a_record_of_another_file(world: PrunedWorld) ->
     for index in sorted(world.warc.glob("*.cdxj*")):
         mine = [one for one in listed(index) if b"same" in one.key]
         assert not mine or not min(mine, key=lambda one: one.offset).is_revisit
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_revisit_of_another_file_keeps_what_it_repeats(tmp_path: Path, is_open: bool) -> None:
+    """It was rendered before its original's file was complete, or an older weft wrote it."""
+    clock = ManualClock(1_770_000_000_000)
+    archive = ArchiveWriter(tmp_path / "warc", ArchiveOptions(roll_bytes=3000), clock)
+    same = exchange("https://same.com/", b"the same" * 100)
+    [first] = archive.store([same])
+    revisit = archive.render(same)
+    others = [exchange(f"https://o{n}.com/", random_text(n, 1000).encode()) for n in range(8)]
+    dropped = archive.store(others)[0]
+    [position] = archive.store([revisit])
+    assert position.file != first.file
+    if not is_open:
+        archive.close()
+    for file in archive.take_rolled():
+        file.release()
+    needed = Needed()
+    if not is_open:
+        needed.add(position.file, position.offset)
+    prune_archive(tmp_path / "warc", ArchiveSettings(keep_bytes=1), lambda: needed, tmp_path, clock.now(), worth=0)
+    assert read_record(tmp_path / "warc", first).body == b"the same" * 100
+    assert read_record(tmp_path / "warc", position).body == b"the same" * 100
+    with pytest.raises(RecordDropped):
+        read_record(tmp_path / "warc", dropped)
 
 
 def test_304s_go_with_age_and_number_but_the_last_one_stays(world: PrunedWorld) -> None:
