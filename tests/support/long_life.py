@@ -303,6 +303,8 @@ OF_FETCHES: Final = (
     *("rows: chunk", "rows: crawler", "rows: index_builder", "rows: index_server"),
 )
 """What is kept of every fetch, for as long as the settings say."""
+OF_LATE_FETCHES: Final = ("cells: changes", "cells: feed")
+"""What is kept of what fetches found, for a number of days."""
 OF_URLS: Final = (
     *("rows: link", "cells: links", "cells: query", "cells: fluo", "cells: docs"),
     *("bytes: store", "bytes: search"),
@@ -320,6 +322,8 @@ def grown(samples: list[Sample]) -> dict[str, tuple[float, float]]:
     for name in sorted({name for sample in samples for name in sample if ": " in name}):
         reason = "fetches" if name in OF_FETCHES else "known URLs" if name in OF_URLS else ""
         more = _mean(late, reason) / _mean(early, reason) if reason else 1.0
+        if name in OF_LATE_FETCHES:
+            more = max(1.0, _fetches_a_day(late) / _fetches_a_day(early))
         before, after = _mean(early, name), _mean(late, name)
         if (
             after > BOUNDED.get(name, 0)
@@ -333,6 +337,11 @@ def grown(samples: list[Sample]) -> dict[str, tuple[float, float]]:
 def _quarter(samples: list[Sample], number: int) -> list[Sample]:
     size = len(samples)
     return samples[size * number // 4 : size * (number + 1) // 4]
+
+
+def _fetches_a_day(samples: list[Sample]) -> float:
+    first, last = samples[0], samples[-1]
+    return (last["fetches"] - first["fetches"]) / (last["day"] - first["day"])
 
 
 def _mean(samples: list[Sample], name: str) -> float:
