@@ -21,7 +21,7 @@ from weft.store.tables import Table
 
 _BYTES: Final = 16 << 20
 """Of cells that are held in memory and written at once. The more there are, the more share a partition of a cluster."""
-_OF_THE_ENGINE: Final = (b"seq", NOTE.row)
+_OF_THE_ENGINE: Final = (b"seq", NOTE.row, b"history")
 """Rows of table META that every store writes for itself."""
 _WORK_LISTS: Final = b"w:"
 _COMPARED: Final = tuple(table for table in Table if table not in (Table.META, Table.FEED, Table.CHANGES))
