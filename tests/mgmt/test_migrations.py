@@ -266,7 +266,7 @@ def test_states_of_nodes_are_still_checked(place: Place, old: SqlMgmt) -> None:
 def test_a_new_type_of_node_needs_no_migration_and_stops_no_older_weft(place: Place) -> None:
     mgmt = place.open()
     mgmt._database.write(lambda tx: tx.run(ANOTHER_TYPE))
-    mgmt._database.write(lambda tx: tx.run("UPDATE host SET state = 'online'"))
+    mgmt._database.write(lambda tx: tx.run("UPDATE host SET state = 'online', seen = :lately", lately=tx.now - 120_000))
     lease = mgmt.register(NodeType.CRAWLER, "10.10.127.100:5000")
     mgmt.heartbeat(lease)
     states = mgmt._database.read(lambda tx: tx.rows("SELECT state FROM host WHERE type = 'Another Role'"))
