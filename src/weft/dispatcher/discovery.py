@@ -132,11 +132,8 @@ class Discovery:
         """
         if site is not scope.anywhere or links.domain_limit.is_entered(link.domain):
             return None
-        if _redirect_refusal(link, self._settings):
+        if scope.refusal(site, link.page, link.depth) or _refusal_by_the_way(link, now, self._settings):
             return None  # Its record tells so; should it be opened, the domain is entered then.
-        refusal = scope.refusal(site, link.page, link.depth) or _trap_of(link, now, self._settings)
-        if refusal is not None:
-            return refusal.kind
         entry = links.domain_limit.enter(link.domain, link.source, self._settings.max_domains)
         return None if entry is Entry.ENTERED else RefusalKind.DOMAINS
 
