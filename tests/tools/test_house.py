@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from tools.house import House, drawing, modules, report
 
-MOST_MODULES = 652
+MOST_MODULES = 661
 """Raise it only with a page in docs/decisions that says why a module was needed. Lower it when modules go."""
 
 
