@@ -19,8 +19,7 @@ from weft.answers.objects import ChangeItem, Listing
 from weft.clock import ManualClock
 from weft.config import Settings
 from weft.config.sections import IndexSettings
-from weft.linkindex.cells import Cells
-from weft.linkindex.changes import history_cells
+from weft.linkindex.changes import HistoryCells, history_cells
 from weft.linkindex.loaded import LoadedPage, RawLink, load_page
 from weft.linkindex.pipeline import LinkIndex
 from weft.linkindex.records import Doc
@@ -50,10 +49,11 @@ class CountingStore(MemoryStore):
             yield cell
 
 
-def mixed_cells(links: list[LinkChange], pages: list[LinkChange], seq: int, recorded: int) -> Cells:
+def mixed_cells(links: list[LinkChange], pages: list[LinkChange], seq: int, recorded: int) -> HistoryCells:
     """As all changes of a batch were written when links and pages had no blocks of their own."""
-    cells = history_cells(sorted([*links, *pages], key=itemgetter(0)), [], seq, recorded)
-    return {key.replace(END + b"links" + END, END + b"block" + END): value for key, value in cells.cells.items()}
+    cells, size = history_cells(sorted([*links, *pages], key=itemgetter(0)), [], seq, recorded)
+    mixed = {key.replace(END + b"links" + END, END + b"block" + END): value for key, value in cells.items()}
+    return HistoryCells(mixed, size)
 
 
 @contextmanager

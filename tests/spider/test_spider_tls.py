@@ -70,6 +70,17 @@ def test_a_common_name_names_no_host(tmp_path, authority, names):
     asyncio.run(scenario())
 
 
+def test_every_new_connection_to_a_host_shows_its_certificate_again(tmp_path, authority):
+    async def scenario():
+        settings = fast_settings(spider__ca_file=str(authority.file))
+        async with web_server(authority.server("a.test")) as web, running_spider(tmp_path, settings) as running:
+            for path in ("/1", "/2", "/3"):
+                web.answers(path, b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+                assert (await running.fetch(web.url(path, "a.test"))).error == ""
+
+    asyncio.run(scenario())
+
+
 def test_a_common_name_beside_names_of_hosts_does_not_count(tmp_path, authority):
     settings = fast_settings(spider__ca_file=str(authority.file))
     for names, error in ((("b.test",), "tls_name"), (("a.test", "b.test"), "")):

@@ -16,7 +16,7 @@ from weft.index.read_fetch import ReadFetch, failed, fetched_as
 from weft.mgmt.values import BuildLink, Result, WarcPosition
 from weft.model.fetch_error import FetchError, error_of_status
 from weft.model.original import Original
-from weft.model.url import PageUrl, identity_of
+from weft.model.url import PageUrl, UrlRefused, identity_of
 from weft.reading.http_reader import HttpReader, PageResponse, Reading
 from weft.reading.outcomes import PageOutcome
 from weft.reading.response_body import Body, own_body
@@ -40,10 +40,16 @@ class FetchReader:
         self._reader = HttpReader(settings, CRAWL)
         self._archive = archive
 
+    def _identity(self, url: str) -> PageUrl:
+        try:
+            return self._reader.rules.identify(url)
+        except UrlRefused:
+            return identity_of(url)  # it became a link before such hosts were refused
+
     def read(self, link: BuildLink, members: Sequence[Packed] = ()) -> ReadFetch:
         """`members`: its record and the one that this repeats, if they do not lie in the archive here."""
         result = link.result
-        page = identity_of(link.url)
+        page = self._identity(link.url)
         if result.error or not result.position:
             return failed(result, result.error or FetchError.LOST)
         opened = _Opened(self._archive, result.position, members)

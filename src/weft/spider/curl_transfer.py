@@ -165,6 +165,8 @@ class CurlTransfer:
             pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
             pycurl.SSLVERSION: pycurl.SSLVERSION_TLSv1_2,
             pycurl.OPT_CERTINFO: 1,
+            # A resumed session shows no certificate, and one that was refused could be resumed.
+            pycurl.SSL_SESSIONID_CACHE: 0,
             pycurl.HEADERFUNCTION: self._take_header,
             pycurl.WRITEFUNCTION: self._take_body,
             pycurl.OPENSOCKETFUNCTION: self._open_socket,
