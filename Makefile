@@ -53,11 +53,11 @@ screenshots: setup
 	@test -d weft-demo/home || $(BIN)/weft demo tour --seconds 60 --stay 0
 	$(BIN)/python tests/tools/screenshots.py weft-demo/home docs/images
 
-# Four processes on two cores: many tests wait for a lease or a polite delay, and no two share a directory or a port.
+# Three processes on two cores: many tests wait for a lease or a polite delay, and no two share a directory or a port.
 # Cassandra is fetched meanwhile.
 test: setup
 	@test -n "$$WEFT_TEST_CASSANDRA" || (PYTHONPATH=tests $(PYTHON) -m tools.cassandra fetch > /dev/null 2>&1 &)
-	$(BIN)/python -m pytest -n 4 --dist worksteal --durations=20 -m 'not long' $(TESTS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal --durations=20 -m 'not long' $(TESTS)
 
 test-long: setup
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -m long $(TESTS)
